@@ -1,0 +1,19 @@
+package webhook
+
+import "errors"
+
+// The errors that cross the walls between rooms. Test with errors.Is.
+var (
+	// ErrNotFound says that no such event, delivery or destination exists.
+	ErrNotFound = errors.New("not found")
+	// ErrState says that a delivery's state does not allow what was asked.
+	ErrState = errors.New("not allowed in this state")
+	// ErrFenced says that another owner has taken over the destination; the
+	// late one must stop.
+	ErrFenced = errors.New("destination has another owner")
+	// ErrFull says that the store is at its cap and takes no new event.
+	ErrFull = errors.New("store is full")
+	// ErrUnavailable says that the store could not commit. What was asked
+	// may be asked again.
+	ErrUnavailable = errors.New("store is unavailable")
+)

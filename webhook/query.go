@@ -1,0 +1,120 @@
+package webhook
+
+import "time"
+
+// The bounds of a page.
+const (
+	DefaultPage = 50
+	MaxPage     = 200
+)
+
+// EventQuery selects events, newest first. Zero members select everything.
+type EventQuery struct {
+	Source string
+	Key    string
+	// State and Destination select events that have a delivery with both.
+	State       State
+	Destination string
+	// Since is inclusive, Until exclusive, both by the time of receipt.
+	Since time.Time
+	Until time.Time
+	// After is the cursor of the page before; empty is the first page.
+	After string
+	// Limit is between 1 and MaxPage.
+	Limit int
+}
+
+// EventPage is one page of events, with their deliveries and without bodies.
+type EventPage struct {
+	Items []EventDetail
+	// Next is the cursor of the next page; empty at the end.
+	Next string
+}
+
+// EventDetail is an event with its deliveries. In lists the histories are
+// left out.
+type EventDetail struct {
+	Event      Event
+	Deliveries []History
+}
+
+// History is a delivery with every attempt, oldest first.
+type History struct {
+	Delivery Delivery
+	Attempts []Attempt
+}
+
+// DeliveryQuery selects deliveries, newest first by the time of receipt. Zero
+// members select everything.
+type DeliveryQuery struct {
+	State       State
+	Reason      DeadReason
+	Source      string
+	Destination string
+	Since       time.Time
+	Until       time.Time
+	// Due selects pending deliveries by their own next time against DueAt.
+	Due   DueFilter
+	DueAt time.Time
+	// Only restricts to, Except leaves out, the deliveries of these events
+	// (those in flight). A nil Only restricts nothing.
+	Only   []ID
+	Except []ID
+	After  string
+	Limit  int
+}
+
+// DueFilter selects pending deliveries by their own next time.
+type DueFilter int
+
+// The filters of [DeliveryQuery].
+const (
+	DueAny   DueFilter = iota
+	DueNow             // next time reached
+	DueLater           // next time not reached
+)
+
+// DeliveryPage is one page of deliveries.
+type DeliveryPage struct {
+	Items []Delivery
+	Next  string
+}
+
+// DueQuery asks for the deliveries of one destination that are due.
+type DueQuery struct {
+	Destination string
+	Now         time.Time
+	Limit       int
+	// After is the delivery to go on behind, by event id: probes rotate
+	// over everything that waits. Zero begins at the longest due.
+	After ID
+	// MaxSize leaves out bodies above this many bytes; 0 is no bound.
+	MaxSize int64
+}
+
+// DueList is what is due, longest due first.
+type DueList struct {
+	Deliveries []Delivery
+	// Next is the earliest time after Now at which another delivery of the
+	// destination falls due; zero when there is none.
+	Next time.Time
+}
+
+// Queue counts what waits for one destination.
+type Queue struct {
+	Pending int
+	Due     int
+	Dead    int
+	// OldestDue is the earliest next time among the due; zero without any.
+	OldestDue time.Time
+}
+
+// Redelivery asks to make deliveries pending again.
+type Redelivery struct {
+	EventID     ID
+	Destination string
+	// Force also redelivers what was too large or was delivered already.
+	Force bool
+	// At is when the first attempt may go.
+	At time.Time
+}

@@ -1,0 +1,25 @@
+package webhook
+
+import "time"
+
+// Ceil returns t in UTC, without a monotonic reading, rounded up to the next
+// whole millisecond: the form in which the store keeps times. A wait that is
+// written down this way is never shorter than it was.
+func Ceil(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	t = t.Round(0).UTC()
+	if down := t.Truncate(time.Millisecond); !down.Equal(t) {
+		return down.Add(time.Millisecond)
+	}
+	return t
+}
+
+// Later returns the later of two moments; the zero time is earlier than any.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
