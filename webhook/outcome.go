@@ -102,14 +102,17 @@ type Answer struct {
 	Hint     Hint
 	Pacing   Pacing
 	Rule     string
+	// OwnWait is the least wait of our own where the answer gave no time and
+	// the downstream's documentation does (GitHub's secondary limit: 60 s).
+	OwnWait time.Duration
 	// Slow asks for the slow schedule: certificate and name faults do not
 	// heal in seconds.
 	Slow bool
 	// Internal marks a fault of weir's own (a panic): it says nothing about
 	// the destination.
 	Internal bool
-	// Cut marks a request that weir itself ended while stopping: it is not
-	// recorded and spends nothing.
+	// Cut marks a request that weir itself ended while stopping: it spends
+	// nothing and says nothing about the destination.
 	Cut      bool
 	Evidence Evidence
 }

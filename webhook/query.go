@@ -85,12 +85,20 @@ type DueQuery struct {
 	Destination string
 	Now         time.Time
 	Limit       int
-	// After is the delivery to go on behind, by event id: probes rotate
-	// over everything that waits. Zero begins at the longest due.
-	After ID
-	// MaxSize leaves out bodies above this many bytes; 0 is no bound.
-	MaxSize int64
+	// Which selects first sends or retries; the order is longest due first,
+	// or latest due first for NewestFirsts.
+	Which DueWhich
 }
+
+// DueWhich selects among the due deliveries of a destination.
+type DueWhich int
+
+// What [DueQuery] may ask for.
+const (
+	Firsts       DueWhich = iota // never attempted yet, longest due first
+	Retries                      // attempted before, longest due first
+	NewestFirsts                 // never attempted yet, latest due first
+)
 
 // DueList is what is due, longest due first.
 type DueList struct {
