@@ -108,6 +108,30 @@ type DueList struct {
 	Next time.Time
 }
 
+// ExpireQuery asks to end what has waited too long.
+type ExpireQuery struct {
+	Destination string
+	// AgeBefore selects pending deliveries whose allowance began at or
+	// before it; Now is the time to note as their end.
+	AgeBefore time.Time
+	Now       time.Time
+	// Except leaves out what is in flight.
+	Except []ID
+	// Detail is the sentence to keep with them.
+	Detail string
+	// Limit bounds how many end in one step.
+	Limit int
+}
+
+// Expired tells what an [ExpireQuery] did.
+type Expired struct {
+	// Count of the deliveries that ended.
+	Count int
+	// Oldest is when the allowance of the oldest delivery that is still
+	// pending began; zero without any.
+	Oldest time.Time
+}
+
 // Queue counts what waits for one destination.
 type Queue struct {
 	Pending int

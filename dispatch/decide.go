@@ -1,0 +1,278 @@
+package dispatch
+
+import (
+	"time"
+
+	"weir/webhook"
+)
+
+// misdirectedInARow such answers without a success hold the destination.
+const misdirectedInARow = 3
+
+// Sent is one request that has been answered, with everything that the
+// decision looks at.
+type Sent struct {
+	// Delivery is its state as it was when the request left.
+	Delivery webhook.Delivery
+	// To is the state of the destination that was sent to, as it is now, and
+	// Policy what is configured for it.
+	To     webhook.Destination
+	Policy webhook.Policy
+	// Probe marks the single request that tests a hold or the breaker.
+	Probe  bool
+	Number int
+	At     time.Time
+	Answer webhook.Answer
+}
+
+// Decide works out what an answer means: the record to commit, with the
+// attempt, the delivery's new state and the destination's new gates.
+func Decide(in Sent, chance Chance) webhook.Record {
+	in.Answer.At = webhook.Ceil(in.Answer.At)
+	row := row(in.Answer.Outcome)
+	to := in.To
+	if !in.Answer.Internal && !in.Answer.Cut {
+		to = decideDestination(in, row, chance)
+	}
+	to.Rev++
+	spent := spends(in, row)
+	delivery := decideDelivery(in, row, spent, chance)
+	if delivery.State == webhook.Pending && row.Fate == Wait && !in.Answer.Cut {
+		delivery.NextAttemptAt = waitFor(to, row.Hold, in)
+	}
+	return webhook.Record{
+		Attempt:  attempt(in, spent, delivery),
+		Delivery: delivery,
+		Gates:    to,
+	}
+}
+
+// spending says whether an attempt counts against the allowance.
+type spending int
+
+const (
+	unspent spending = iota
+	spent
+)
+
+// spends applies the rules of the table's column: probes, requests that weir
+// cut itself, and failures with a hint spend nothing.
+func spends(in Sent, row Row) spending {
+	hinted := row.Vote == Failure && in.Answer.Hint.Given()
+	if in.Probe || in.Answer.Cut || hinted || !row.Spends {
+		return unspent
+	}
+	return spent
+}
+
+// attempt is the line in the delivery's history.
+func attempt(in Sent, s spending, delivery webhook.Delivery) *webhook.Attempt {
+	next := delivery.NextAttemptAt
+	if delivery.State != webhook.Pending {
+		next = time.Time{}
+	}
+	return &webhook.Attempt{
+		Number:        in.Number,
+		At:            webhook.Ceil(in.At),
+		Duration:      in.Answer.Duration,
+		SentTo:        in.To.Name,
+		Outcome:       in.Answer.Outcome,
+		Status:        in.Answer.Status,
+		Spent:         s == spent,
+		Probe:         in.Probe,
+		Hint:          in.Answer.Hint,
+		Rule:          in.Answer.Rule,
+		Evidence:      in.Answer.Evidence,
+		Decision:      delivery.State,
+		NextAttemptAt: next,
+	}
+}
+
+// decideDelivery is the delivery's side of the table.
+func decideDelivery(in Sent, row Row, s spending, chance Chance) webhook.Delivery {
+	d := in.Delivery
+	d.Attempts, d.Forced = in.Number, false
+	failures := d.Spent
+	if s == spent {
+		d.Spent++
+	}
+	if in.Answer.Cut {
+		d.NextAttemptAt = in.Answer.At
+		return d
+	}
+	switch row.Fate {
+	case Done:
+		return finish(d, webhook.Delivered, "", in.Answer.At)
+	case Die:
+		return finish(d, webhook.Dead, row.Reason, in.Answer.At)
+	case SlowTries:
+		return slowTry(d, s, in, chance)
+	case Backoff:
+		if d.Spent >= in.Policy.MaxAttempts {
+			return finish(d, webhook.Dead, webhook.DeadExhausted, in.Answer.At)
+		}
+		d.NextAttemptAt = webhook.Ceil(in.Answer.At.Add(backoffAfter(in, failures, chance)))
+	}
+	return d
+}
+
+// backoffAfter is max(hint, own wait) and, for a hint, the spread on top.
+func backoffAfter(in Sent, failures int, chance Chance) time.Duration {
+	own := backoff(in.Policy, failures, chance)
+	if in.Answer.Slow {
+		own = slowBackoff(failures, chance)
+	}
+	if !in.Answer.Hint.Given() {
+		return own
+	}
+	wait := max(own, in.Answer.Hint.Wait)
+	return wait + spread(in.Answer.Hint.Wait, chance)
+}
+
+// slowTry is the fate of a delivery whose address seems wrong: two more tries,
+// far apart.
+func slowTry(d webhook.Delivery, s spending, in Sent, chance Chance) webhook.Delivery {
+	if s == spent {
+		d.Misdirected++
+	}
+	if d.Misdirected > len(misdirectedWaits) || d.Spent >= in.Policy.MaxAttempts {
+		return finish(d, webhook.Dead, webhook.DeadMisdirected, in.Answer.At)
+	}
+	wait := misdirectedWaits[max(d.Misdirected-1, 0)]
+	d.NextAttemptAt = webhook.Ceil(in.Answer.At.Add(wait + spread(wait, chance)))
+	return d
+}
+
+// finish ends a delivery.
+func finish(d webhook.Delivery, state webhook.State, reason webhook.DeadReason, at time.Time) webhook.Delivery {
+	d.State, d.Reason, d.FinishedAt = state, reason, at
+	return d
+}
+
+// waitFor is when a delivery that was told to wait may be due again: with its
+// hold. A hold that only a person ends leaves it due, so that it goes as soon
+// as it is released.
+func waitFor(to webhook.Destination, reason webhook.HoldReason, in Sent) time.Time {
+	h, _ := to.Hold(reason)
+	return webhook.Later(h.Until, in.Answer.At)
+}
+
+// decideDestination is the destination's side of the table.
+func decideDestination(in Sent, row Row, chance Chance) webhook.Destination {
+	to := vote(in, row, chance)
+	to = learn(in, to)
+	to = throttle(in, row, to)
+	to.Pace = pace(to.Pace, in.Answer)
+	if row.Fate == Done {
+		return release(in, to)
+	}
+	to = rearm(in, row, to)
+	if in.Answer.Outcome == webhook.OutcomeMisdirected {
+		to.Misdirected++
+		if to.Misdirected < misdirectedInARow {
+			return to
+		}
+	}
+	if row.Hold != "" {
+		return hold(to, in, row.Hold, chance)
+	}
+	if row.Vote == Failure && (in.Answer.Hint.Given() || probing(in, webhook.HoldRetryAfter)) {
+		return hold(to, in, webhook.HoldRetryAfter, chance)
+	}
+	return to
+}
+
+// vote lets the breaker count the answer.
+func vote(in Sent, row Row, chance Chance) webhook.Destination {
+	to := in.To
+	switch row.Vote {
+	case Success:
+		to.Breaker = succeed(to.Breaker, in)
+	case Failure:
+		to.Breaker = fail(to.Breaker, in, chance)
+	case Abstain:
+		to.Breaker = abstain(to.Breaker, in)
+	}
+	return to
+}
+
+// probing reports whether the request was the probe of a hold that stands.
+func probing(in Sent, reason webhook.HoldReason) bool {
+	_, held := in.To.Hold(reason)
+	return in.Probe && held
+}
+
+// release ends what a success proves to be over: the probe of a hold ends it,
+// and the rate then grows from one per second. An answer to a request that
+// left before the hold began proves nothing about it.
+func release(in Sent, to webhook.Destination) webhook.Destination {
+	to.Misdirected = 0
+	to.LastSuccess = in.Answer.At
+	if !in.Probe {
+		return to
+	}
+	to = to.WithoutHold(webhook.HoldRetryAfter, webhook.HoldQuota, webhook.HoldAuth, webhook.HoldMisdirected)
+	to.RampFrom = in.Answer.At
+	return to
+}
+
+// rearm gives the holds that a probe has tested, and that its answer does not
+// renew, their shortest interval again.
+func rearm(in Sent, row Row, to webhook.Destination) webhook.Destination {
+	if !in.Probe {
+		return to
+	}
+	for _, h := range to.Holds {
+		if wait, ok := waitOf(h.Reason); ok && h.Reason != row.Hold {
+			h.Until = webhook.Ceil(in.Answer.At.Add(wait.base))
+			to = to.WithHold(h)
+		}
+	}
+	return to
+}
+
+// learn remembers the sizes that the destination takes and refuses.
+func learn(in Sent, to webhook.Destination) webhook.Destination {
+	size := in.Delivery.Size
+	switch in.Answer.Outcome {
+	case webhook.OutcomeDelivered:
+		to.Sizes.LargestAccepted = max(to.Sizes.LargestAccepted, size)
+	case webhook.OutcomeTooLarge:
+		if to.Sizes.SmallestRefused == 0 || size < to.Sizes.SmallestRefused {
+			to.Sizes.SmallestRefused = size
+		}
+	}
+	return to
+}
+
+// throttle halves the requests in flight on throttling and failures, and lets
+// them grow by one for each full round of successes.
+func throttle(in Sent, row Row, to webhook.Destination) webhook.Destination {
+	now := slots(to, in.Policy)
+	switch {
+	case row.Throttles:
+		to.Slots, to.Wins = max(1, now/2), 0
+	case row.Fate == Done && now < in.Policy.Concurrency:
+		to.Wins++
+		if to.Wins >= now {
+			to.Slots, to.Wins = now+1, 0
+		}
+	}
+	return to
+}
+
+// pace takes over what the headers say about the room that is left. It only
+// ever slows down: a pace that still runs is kept where it is the slower one.
+func pace(p webhook.Pace, answer webhook.Answer) webhook.Pace {
+	if answer.Pacing.NotBefore > 0 {
+		p.NotBefore = webhook.Later(p.NotBefore, webhook.Ceil(answer.At.Add(answer.Pacing.NotBefore)))
+	}
+	if answer.Pacing.Spacing <= 0 {
+		return p
+	}
+	if answer.Pacing.Spacing >= p.Spacing || !answer.At.Before(p.SpacingUntil) {
+		p.Spacing = answer.Pacing.Spacing
+		p.SpacingUntil = webhook.Ceil(answer.At.Add(answer.Pacing.For))
+	}
+	return p
+}

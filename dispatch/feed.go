@@ -1,0 +1,118 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"weir/webhook"
+)
+
+// lookAhead is how many due deliveries are read at once beyond those that may
+// be in flight.
+const lookAhead = 64
+
+// lane is one kind of due work of one destination, read ahead. It belongs to
+// the loop that reads it.
+type lane struct {
+	which webhook.DueWhich
+	ready []webhook.Delivery
+	// next is when more is known to fall due; zero when nothing is.
+	next time.Time
+	// unread says that the table may hold due work that was not read.
+	unread bool
+}
+
+// feed is the due work of one destination, as one owner reads it: the
+// destination's own, or the host that it falls back on.
+type feed struct {
+	home    *owner
+	firsts  lane
+	retries lane
+	newest  lane
+}
+
+func newFeed(home *owner) *feed {
+	return &feed{
+		home:    home,
+		firsts:  lane{which: webhook.Firsts, unread: true},
+		retries: lane{which: webhook.Retries, unread: true},
+		newest:  lane{which: webhook.NewestFirsts, unread: true},
+	}
+}
+
+// refresh notes that anything may have become due.
+func (f *feed) refresh() {
+	f.firsts.unread, f.retries.unread, f.newest.unread = true, true, true
+}
+
+// head returns the next delivery of a lane that is not in flight and that the
+// reader can send now, leaving it in the lane.
+func (f *feed) head(ctx context.Context, l *lane, reader *owner) (webhook.Delivery, bool, error) {
+	if err := f.read(ctx, l, time.Now()); err != nil {
+		return webhook.Delivery{}, false, err
+	}
+	l.ready = f.home.notInFlight(l.ready)
+	for _, delivery := range l.ready {
+		// What is too large for a fallback waits for its own destination.
+		guest := f.home != reader && reader.tooLarge(delivery)
+		if !guest && reader.room.fits(delivery.Size) {
+			return delivery, true, nil
+		}
+	}
+	return webhook.Delivery{}, false, nil
+}
+
+// read fills an empty lane if the table may hold something for it.
+func (f *feed) read(ctx context.Context, l *lane, now time.Time) error {
+	due := !l.next.IsZero() && !l.next.After(now)
+	if len(l.ready) > 0 || !l.unread && !due {
+		return nil
+	}
+	limit := lookAhead + 2*f.home.policy.Concurrency
+	list, err := f.home.queue.Due(ctx, webhook.DueQuery{
+		Destination: f.home.policy.Name, Now: now, Limit: limit, Which: l.which,
+	})
+	if err != nil {
+		return fmt.Errorf("list what is due for %s: %w", f.home.policy.Name, err)
+	}
+	l.ready, l.next = list.Deliveries, list.Next
+	l.unread = len(list.Deliveries) == limit
+	return nil
+}
+
+// take removes a delivery from every lane.
+func (f *feed) take(id webhook.ID) {
+	for _, l := range []*lane{&f.firsts, &f.retries, &f.newest} {
+		for i, delivery := range l.ready {
+			if delivery.EventID == id {
+				l.ready = append(l.ready[:i:i], l.ready[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// rotate moves the deliveries up to and including the last probed one behind
+// the others, so that probes go through everything that waits.
+func (l *lane) rotate(last webhook.ID) {
+	for i, delivery := range l.ready {
+		if delivery.EventID == last {
+			l.ready = append(l.ready[i+1:len(l.ready):len(l.ready)], l.ready[:i+1]...)
+			return
+		}
+	}
+}
+
+// nextDue returns when the feed may have more to do by itself; zero for never.
+func (f *feed) nextDue() time.Time {
+	return sooner(f.firsts.next, f.retries.next)
+}
+
+// sooner returns the earlier of two moments, where zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

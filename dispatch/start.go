@@ -1,0 +1,129 @@
+package dispatch
+
+import (
+	"time"
+
+	"weir/webhook"
+)
+
+// Resume returns the state of a destination with which an owner begins after
+// the process before it stopped cleanly: what was stored, fitted to the
+// policy and to a clock that may have been set back.
+func Resume(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
+	now = webhook.Ceil(now)
+	d.Name = p.Name
+	if d.Fingerprint != p.Fingerprint {
+		d = d.WithoutHold(webhook.HoldAuth, webhook.HoldGone, webhook.HoldMisdirected)
+		d.Misdirected = 0
+		d.Fingerprint = p.Fingerprint
+	}
+	d.Sent = refit(d.Sent, p.Rate)
+	d.Retries = d.Retries.WithRate(p.RetryBudget)
+	d = believable(d, now)
+	d.RampFrom = time.Time{}
+	d.Rev++
+	return d
+}
+
+// Recover is Resume after a process that did not stop cleanly. Requests that
+// were out when it ended were counted nowhere; there were at most CONCURRENCY
+// of them, and so many are counted now.
+func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
+	d = Resume(d, p, now)
+	for i, window := range d.Sent {
+		d.Sent[i] = window.Add(now, min(p.Concurrency, window.Rate.N))
+	}
+	d.Retries = d.Retries.Add(now, min(p.Concurrency, d.Retries.Rate.N))
+	return d
+}
+
+// suspects are the first sends after a crash that may really be repeats: the
+// requests that were out then were recorded nowhere. As many as Recover has
+// counted in the retry window are covered while they are in it; all others
+// count as retries.
+type suspects struct {
+	left    int
+	covered int
+	until   time.Time
+}
+
+func newSuspects(p webhook.Policy, now time.Time) suspects {
+	return suspects{
+		left:    p.Concurrency,
+		covered: min(p.Concurrency, p.RetryBudget.N),
+		until:   now.Add(p.RetryBudget.Per),
+	}
+}
+
+// counts reports whether the next first send must count as a retry.
+func (s suspects) counts(now time.Time) bool {
+	return s.left > 0 && (s.covered == 0 || !now.Before(s.until))
+}
+
+// next returns what is left after one more first send.
+func (s suspects) next() suspects {
+	s.left, s.covered = max(s.left-1, 0), max(s.covered-1, 0)
+	return s
+}
+
+// refit carries counted requests over to the configured rates: each takes the
+// marks of the window that looked back the same time, or longest.
+func refit(old []webhook.Window, rates []webhook.Rate) []webhook.Window {
+	var windows []webhook.Window
+	for _, rate := range rates {
+		var best webhook.Window
+		for _, window := range old {
+			if window.Rate.Per == rate.Per {
+				best = window
+				break
+			}
+			if window.Rate.Per > best.Rate.Per {
+				best = window
+			}
+		}
+		windows = append(windows, best.WithRate(rate))
+	}
+	return windows
+}
+
+// believable cuts times that lie further ahead than any weir would set them:
+// they come from a clock that was wrong, and would stop the destination for as
+// long as it was wrong by.
+func believable(d webhook.Destination, now time.Time) webhook.Destination {
+	limit := webhook.Ceil(now.Add(webhook.MaxHint + maxSpread))
+	for _, h := range d.Holds {
+		if h.Until.After(limit) {
+			h.Until = limit
+			d = d.WithHold(h)
+		}
+	}
+	if soonest := now.Add(breakerOpenMax); d.Breaker.Open() && d.Breaker.Until.After(soonest) {
+		d.Breaker.Until = soonest
+	}
+	if d.Pace.NotBefore.After(limit) {
+		d.Pace.NotBefore = limit
+	}
+	if d.LastSentAt.After(now) {
+		d.LastSentAt = now
+	}
+	d.Retries.Marks = past(d.Retries.Marks, now)
+	for i := range d.Sent {
+		d.Sent[i].Marks = past(d.Sent[i].Marks, now)
+	}
+	return d
+}
+
+// past moves marks from the future to now.
+func past(marks []webhook.Mark, now time.Time) []webhook.Mark {
+	kept := make([]webhook.Mark, 0, len(marks))
+	for _, mark := range marks {
+		if mark.Last.After(now) {
+			mark.Last = now
+		}
+		if mark.First.After(now) {
+			mark.First = now
+		}
+		kept = append(kept, mark)
+	}
+	return kept
+}

@@ -1,0 +1,27 @@
+package webhook
+
+// The names of the fields of log lines. A field means the same wherever it
+// appears. None ever holds a header's value, a query, a body or a secret.
+const (
+	LogSource      = "source"      // a configured source, or "unknown"
+	LogDestination = "destination" // a configured destination
+	LogEvent       = "event"       // the id of an event
+	LogResult      = "result"      // a Result
+	LogOutcome     = "outcome"     // an Outcome
+	LogReason      = "reason"      // why, in a stable phrase
+	LogRule        = "rule"        // the name of the rule that decided
+	LogState       = "state"       // a State
+	LogStatus      = "status"      // an HTTP status
+	LogAttempt     = "attempt"     // the number of an attempt
+	LogSecret      = "secret"      // the position of the secret that matched
+	LogBytes       = "bytes"       // the size of a body
+	LogDuration    = "duration"    // how long it took
+	LogWait        = "wait"        // how long until the next attempt
+	LogUntil       = "until"       // when a hold ends or is probed
+	LogClient      = "client"      // the client's network address
+	LogRequest     = "request"     // the request id that the client was told
+	LogRoute       = "route"       // a route pattern, never a path
+	LogCount       = "count"       // how many
+	LogSuppressed  = "suppressed"  // lines that were left out in a flood
+	LogError       = "error"       // an error's text
+)
