@@ -1,0 +1,138 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/kelseyhightower/envconfig"
+)
+
+// environment is what is set, by name. An empty value is not set.
+type environment map[string]string
+
+// newEnvironment reads the form of os.Environ. Of a name that is given twice
+// the last counts.
+func newEnvironment(environ []string) environment {
+	env := make(environment, len(environ))
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		delete(env, name)
+		if strings.TrimSpace(value) != "" {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// has reports whether a variable is set, itself or by a file.
+func (e environment) has(key string) bool { return e[key] != "" || e[key+fileSuffix] != "" }
+
+// decode fills the struct that spec points to from the variables behind a
+// prefix, and notes every fault.
+func (e environment) decode(prefix string, spec any, found *problems) {
+	list := variables(prefix, spec)
+	given := make(map[string]string, len(list))
+	for _, v := range list {
+		if value := e.lookUp(v, found); value != "" {
+			given[v.key] = value
+		}
+	}
+	process(prefix, spec, given, found)
+	for _, v := range list {
+		if _, set := given[v.key]; !set {
+			continue
+		}
+		if reason := v.outOfBounds(); reason != "" {
+			found.add(v.key, "%s", reason)
+		}
+	}
+}
+
+// lookUp returns the value of a variable, from a file where one is named;
+// "" when there is none, or none that can be used.
+func (e environment) lookUp(v variable, found *problems) string {
+	value, path := e[v.key], e[v.key+fileSuffix]
+	if v.secret && path != "" {
+		if value != "" {
+			found.add(v.key, "is set together with %s: set one of them", v.key+fileSuffix)
+			return ""
+		}
+		content, err := readSecretFile(strings.TrimSpace(path))
+		if err != nil {
+			found.add(v.key+fileSuffix, "%v", err)
+			return ""
+		}
+		value = content
+	}
+	if strings.ContainsRune(value, 0) {
+		found.add(v.key, "holds a NUL character")
+		return ""
+	}
+	if v.raw {
+		return value
+	}
+	trimmed := strings.TrimSpace(value)
+	if v.secret && trimmed != value {
+		found.warn(v.key, "white space around it was trimmed")
+	}
+	return trimmed
+}
+
+// maxSecretFile bounds what is read from the file of a secret, in bytes.
+const maxSecretFile = 64 << 10
+
+// readSecretFile returns the content without the line end that editors add.
+func readSecretFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the file: %w", err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("reading the file: %w", err)
+	case len(content) > maxSecretFile:
+		return "", fmt.Errorf("the file %s is larger than %s", path, byteSize(maxSecretFile))
+	case strings.TrimSpace(string(content)) == "":
+		return "", fmt.Errorf("the file %s is empty", path)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r"), nil
+}
+
+// process lets envconfig fill spec from the given values. envconfig reads the
+// environment of the process and nothing else, stops at the first fault, and
+// quotes the value in its error. So the values are laid out for it under a
+// prefix of this call's own, which is taken away again; each fault is noted by
+// name and reason, and its variable left out of the next round.
+func process(prefix string, spec any, given map[string]string, found *problems) {
+	scratch := "ENVCONFIG_" + rand.Text()
+	layOut := func(key string) string {
+		return scratch + "_" + strings.TrimPrefix(key, prefix)
+	}
+	for key, value := range given {
+		if err := os.Setenv(layOut(key), value); err != nil {
+			found.add(key, "cannot be read")
+		}
+	}
+	defer func() {
+		for key := range given {
+			os.Unsetenv(layOut(key))
+		}
+	}()
+	for range len(given) + 1 {
+		err := envconfig.Process(scratch, spec)
+		wrong, isParseError := errors.AsType[*envconfig.ParseError](err)
+		if !isParseError {
+			return
+		}
+		key := prefix + strings.TrimPrefix(wrong.KeyName, scratch+"_")
+		found.add(key, "%v", wrong.Err)
+		os.Unsetenv(layOut(key))
+		delete(given, key)
+	}
+}

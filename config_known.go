@@ -1,0 +1,154 @@
+package main
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// vocabulary is every name that is read.
+type vocabulary struct {
+	keys map[string]bool
+	// owners are the prefixes of the sources and destinations.
+	owners []string
+}
+
+// learn adds the settings of a struct behind a prefix, those of their files
+// too.
+func (known *vocabulary) learn(prefix string, spec any) {
+	for _, v := range variables(prefix, spec) {
+		known.keys[v.key] = true
+		if v.secret {
+			known.keys[v.key+fileSuffix] = true
+		}
+	}
+	if prefix != globalPrefix {
+		known.owners = append(known.owners, prefix)
+	}
+}
+
+// hasOwnerOf reports whether a key begins like the settings of a source or
+// destination that is listed.
+func (known *vocabulary) hasOwnerOf(key string) bool {
+	return slices.ContainsFunc(known.owners, func(prefix string) bool {
+		return strings.HasPrefix(key, prefix)
+	})
+}
+
+// checkKnown notes every variable that begins with WEIR_ and that nothing
+// reads: it is a mistyped name, or belongs to a source or destination that is
+// not listed.
+func (e environment) checkKnown(known vocabulary, found *problems) {
+	for _, key := range slices.Sorted(maps.Keys(e)) {
+		read := known.keys[key] || !strings.HasPrefix(key, globalPrefix)
+		if !read && !e.fromKubernetes(key) && !listIsWrong(key, found) {
+			found.add(key, "%s", known.unknownReason(key))
+		}
+	}
+}
+
+// listIsWrong reports whether the key may belong to a list of names that could
+// not be read: then nothing can be said about it.
+func listIsWrong(key string, found *problems) bool {
+	return strings.HasPrefix(key, sourcePrefix) && found.has("WEIR_SOURCES") ||
+		strings.HasPrefix(key, destinationPrefix) && found.has("WEIR_DESTINATIONS")
+}
+
+// serviceLinks are the names of the variables that Kubernetes sets in every
+// container for a Service named weir.
+var serviceLinks = regexp.MustCompile(`^WEIR_(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+
+func (e environment) fromKubernetes(key string) bool {
+	return e["KUBERNETES_SERVICE_HOST"] != "" && serviceLinks.MatchString(key)
+}
+
+// unknownReason says what may have been meant.
+func (known *vocabulary) unknownReason(key string) string {
+	reason, edits := "is not a setting", len(key)/2
+	for _, kind := range []struct{ prefix, list string }{
+		{sourcePrefix, "WEIR_SOURCES"}, {destinationPrefix, "WEIR_DESTINATIONS"},
+	} {
+		if name := ownerOf(key, kind.prefix); name != "" && !known.hasOwnerOf(key) {
+			// Another owner's setting is near by nature: only a slip counts.
+			reason, edits = "is not read: "+kind.list+" does not list "+name, 3
+		}
+	}
+	if nearest := nearestName(key, slices.Sorted(maps.Keys(known.keys)), edits); nearest != "" {
+		return reason + "; did you mean " + nearest + "?"
+	}
+	return reason + "; weir help lists all"
+}
+
+// ownerOf returns the name of the source or destination whose setting the key
+// would be; "" when it ends in no known setting.
+func ownerOf(key, prefix string) string {
+	rest, found := strings.CutPrefix(key, prefix)
+	if !found {
+		return ""
+	}
+	owner := ""
+	for suffix := range suffixesOf(prefix) {
+		if name, ends := strings.CutSuffix(rest, "_"+suffix); ends && (owner == "" || len(name) < len(owner)) {
+			owner = name
+		}
+	}
+	owner = strings.ReplaceAll(strings.ToLower(owner), "_", "-")
+	if !nameForm.MatchString(owner) {
+		return ""
+	}
+	return owner
+}
+
+// suffixesOf returns the settings of one source or destination.
+func suffixesOf(prefix string) map[string]bool {
+	suffixes := vocabulary{keys: make(map[string]bool)}
+	if prefix == sourcePrefix {
+		suffixes.learn("", new(sourceConfig))
+	} else {
+		suffixes.learn("", new(destinationConfig))
+	}
+	return suffixes.keys
+}
+
+// nearestName returns the candidate with the least edits from the given name,
+// "" when all are more than a number of edits away.
+func nearestName(name string, candidates []string, most int) string {
+	nearest, least := "", most+1
+	for _, candidate := range candidates {
+		if edits := distance(name, candidate); edits < least {
+			nearest, least = candidate, edits
+		}
+	}
+	return nearest
+}
+
+// maxCompared bounds the names that are compared, in bytes.
+const maxCompared = 128
+
+// distance counts the letters to insert, delete, replace or swap with their
+// neighbour (optimal string alignment).
+func distance(a, b string) int {
+	a, b = a[:min(len(a), maxCompared)], b[:min(len(b), maxCompared)]
+	var before []int
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// loaded is the configuration as it was read, before it is checked as a whole.
+type loaded struct {
+	env          environment
+	global       config
+	sources      []namedSource
+	destinations []namedDestination
+}
+
+// namedSource and namedDestination keep the order of the lists.
+type namedSource struct {
+	name   string
+	prefix string
+	config sourceConfig
+}
+
+type namedDestination struct {
+	name   string
+	prefix string
+	config destinationConfig
+}
+
+// loadSettings reads and checks every setting. The error is a usageError that
+// tells all faults at once, each by the name of its variable and never with a
+// value.
+func loadSettings(environ []string) (settings, error) {
+	var found problems
+	read := readConfig(environ, &found)
+	resolved := resolve(read, &found)
+	if err := found.err(); err != nil {
+		return settings{}, err
+	}
+	resolved.warnings = found.warnings
+	return resolved, nil
+}
+
+// clientSettings is what the client commands need.
+type clientSettings struct {
+	url   string // without a slash at the end
+	token string
+}
+
+// loadClient reads only the settings of the client commands: they must work
+// where the service is not configured.
+func loadClient(environ []string) (clientSettings, error) {
+	var found, relevant problems
+	var global config
+	newEnvironment(environ).decode(globalPrefix, &global, &found)
+	for _, fault := range found.faults {
+		switch strings.TrimSuffix(fault.key, fileSuffix) {
+		case "WEIR_URL", "WEIR_API_TOKEN":
+			relevant.add(fault.key, "%s", fault.reason)
+		}
+	}
+	return clientSettings{
+		url:   strings.TrimRight(string(global.URL), "/"),
+		token: string(global.APIToken),
+	}, relevant.err()
+}
+
+// readConfig reads every variable into its struct and notes what cannot be
+// read and what nothing reads.
+func readConfig(environ []string, found *problems) loaded {
+	read := loaded{env: newEnvironment(environ)}
+	known := vocabulary{keys: make(map[string]bool)}
+	known.learn(globalPrefix, &read.global)
+	read.env.decode(globalPrefix, &read.global, found)
+	for _, name := range read.global.Sources {
+		source := namedSource{name: name, prefix: prefixOf(sourcePrefix, name)}
+		known.learn(source.prefix, &source.config)
+		read.env.decode(source.prefix, &source.config, found)
+		read.sources = append(read.sources, source)
+	}
+	for _, name := range read.global.Destinations {
+		destination := namedDestination{name: name, prefix: prefixOf(destinationPrefix, name)}
+		known.learn(destination.prefix, &destination.config)
+		read.env.decode(destination.prefix, &destination.config, found)
+		read.destinations = append(read.destinations, destination)
+	}
+	read.env.checkKnown(known, found)
+	read.env.checkNotYet(found)
+	return read
+}
+
+// resolve checks what concerns several settings, fills in what follows from
+// others, and returns the value that the program runs by.
+func resolve(read loaded, found *problems) settings {
+	global := read.global
+	resolved := settings{
+		addr:            read.addr(found),
+		database:        string(global.Database),
+		clientIPHeader:  string(global.ClientIPHeader),
+		trustedProxies:  global.TrustedProxies,
+		refusedRate:     global.RefusedRate,
+		maxBody:         int64(global.MaxBody),
+		maxInflight:     int64(global.MaxInflight),
+		maxDatabase:     int64(global.MaxDatabase),
+		dedupeWindow:    time.Duration(global.DedupeWindow),
+		retainDelivered: time.Duration(global.RetainDelivered),
+		retainDead:      time.Duration(global.RetainDead),
+		shutdownGrace:   time.Duration(global.ShutdownGrace),
+		shutdownDelay:   time.Duration(global.ShutdownDelay),
+		idleExit:        time.Duration(global.IdleExit),
+		stallAfter:      time.Duration(global.StallAfter),
+		metricsAddr:     string(global.MetricsAddr),
+		alertURL:        global.AlertURL.parsed(),
+		logLevel:        levelOf(global.LogLevel),
+		logFormat:       string(global.LogFormat),
+	}
+	resolved.apiTokens = read.apiTokens(found)
+	resolved.publicURL = read.publicURL(found)
+	read.checkGlobal(found)
+	resolved.sources = read.resolveSources(found)
+	resolved.destinations = read.resolveDestinations(found)
+	return resolved
+}
+
+// levelOf returns the level of a checked word.
+func levelOf(word choice) slog.Level {
+	var level slog.Level
+	if level.UnmarshalText([]byte(word)) != nil {
+		return slog.LevelInfo
+	}
+	return level
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+)
+
+// configCommand prints the effective settings, secrets masked; with --check
+// only whether they are right.
+func configCommand(_ context.Context, w world, args []string) error {
+	check := len(args) == 1 && (args[0] == "--check" || args[0] == "-check")
+	if len(args) > 0 && !check {
+		return usagef("weir config takes no argument but --check")
+	}
+	var found problems
+	read := readConfig(w.environ, &found)
+	resolved := resolve(read, &found)
+	if err := found.err(); err != nil {
+		return err
+	}
+	for _, warning := range found.warnings {
+		fmt.Fprintf(w.stderr, "weir: warning: %s\n", warning)
+	}
+	if check {
+		_, err := fmt.Fprintln(w.stdout, "ok")
+		return err
+	}
+	return printConfig(w.stdout, read, resolved)
+}
+
+// printConfig writes a table for the service, and one for each source and
+// destination.
+func printConfig(out io.Writer, read loaded, resolved settings) error {
+	read.global.Addr = address(resolved.addr)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "# the service")
+	read.env.printVariables(table, variables(globalPrefix, &read.global))
+	for i, source := range read.sources {
+		effective := resolved.sources[i]
+		source.config.Scheme = choice(effective.scheme)
+		source.config.MaxBody = byteSize(effective.maxBody)
+		fmt.Fprintf(table, "\n# source %s: register %s\n", source.name, resolved.registerURL(effective))
+		read.env.printVariables(table, variables(source.prefix, &source.config))
+	}
+	for _, destination := range read.destinations {
+		destination.config.URL = read.urlOf(destination)
+		fmt.Fprintf(table, "\n# destination %s\n", destination.name)
+		read.env.printVariables(table, variables(destination.prefix, &destination.config))
+	}
+	return table.Flush()
+}
+
+// printVariables writes name, value and where the value is from.
+func (e environment) printVariables(table io.Writer, list []variable) {
+	for _, v := range list {
+		origin := "default"
+		switch {
+		case v.secret && e[v.key+fileSuffix] != "":
+			origin = "from " + v.key + fileSuffix
+		case e.has(v.key):
+			origin = "set"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v.key, v.shown(), origin)
+	}
+}
+
+// shown is the value as the operator may see it.
+func (v variable) shown() string {
+	if v.value.IsZero() && v.def == "" {
+		return "–"
+	}
+	return strings.Map(printable, v.described().String())
+}
+
+// printable keeps control characters from the terminal.
+func printable(r rune) rune {
+	if isControl(r) || r == '\t' {
+		return '?'
+	}
+	return r
+}
+
+// registerURL is the address to give to the sender.
+func (s settings) registerURL(source sourceSettings) string {
+	path := "/hooks/" + source.name
+	if name, isQuery := strings.CutPrefix(source.tokenIn, "query:"); isQuery && source.scheme == schemeToken {
+		path += "?" + url.QueryEscape(name) + "=<the secret>"
+	}
+	if s.publicURL != nil {
+		return s.publicURL.String() + path
+	}
+	return "http://" + net.JoinHostPort(loopback(s.addr)) + path + " (WEIR_PUBLIC_URL is not set)"
+}

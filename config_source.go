@@ -1,0 +1,214 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"weir/webhook"
+)
+
+// resolveSources checks every source and returns what it runs by.
+func (l loaded) resolveSources(found *problems) []sourceSettings {
+	list := make([]sourceSettings, 0, len(l.sources))
+	for _, source := range l.sources {
+		list = append(list, l.resolveSource(source, found))
+	}
+	return list
+}
+
+// resolveSource checks one source.
+func (l loaded) resolveSource(source namedSource, found *problems) sourceSettings {
+	scheme := l.schemeOf(source, found)
+	if scheme != "" {
+		l.checkSecret(source, scheme, found)
+		l.checkIgnored(source, scheme, found)
+		l.checkScheme(source, scheme, found)
+	}
+	l.checkListed(source.prefix+"TO", source.config.To, found)
+	given := source.config
+	maxBody := given.MaxBody
+	if maxBody == 0 {
+		maxBody = l.global.MaxBody
+	}
+	if maxBody > l.global.MaxInflight {
+		found.warn(source.prefix+"MAX_BODY", "is more than WEIR_MAX_INFLIGHT: the largest bodies cannot come in")
+	}
+	return sourceSettings{
+		name:        source.name,
+		scheme:      scheme,
+		secretList:  given.secretList(),
+		key:         string(given.Key),
+		onConflict:  webhook.OnConflict(given.OnConflict),
+		tolerance:   time.Duration(given.Tolerance),
+		rate:        given.Rate,
+		maxBody:     int64(maxBody),
+		signedBody:  string(given.SignedBody),
+		verifyToken: string(given.VerifyToken),
+		hmac:        given.hmac(),
+		tokenIn:     string(given.TokenIn),
+		allowFrom:   given.AllowFrom,
+		to:          given.To,
+		status:      int(given.Status),
+		dropHeaders: given.DropHeaders,
+	}
+}
+
+// secretList returns the secrets that are set, the current first.
+func (c sourceConfig) secretList() []string {
+	var list []string
+	for _, one := range []secret{c.Secret, c.SecretPrevious} {
+		if one != "" {
+			list = append(list, string(one))
+		}
+	}
+	return list
+}
+
+// hmac returns the settings of the scheme hmac.
+func (c sourceConfig) hmac() hmacSettings {
+	return hmacSettings{
+		header:          string(c.HMACHeader),
+		algorithm:       string(c.HMACAlgorithm),
+		encoding:        string(c.HMACEncoding),
+		prefix:          string(c.HMACPrefix),
+		timestampHeader: string(c.HMACTimestampHeader),
+		template:        string(c.HMACTemplate),
+	}
+}
+
+// schemeOf returns the scheme of a source: what is written, else its name. To
+// take unsigned requests must be written out.
+func (l loaded) schemeOf(source namedSource, found *problems) string {
+	key, scheme := source.prefix+"SCHEME", string(source.config.Scheme)
+	all := schemes()
+	if l.env.has(key) {
+		if _, known := all[scheme]; !known {
+			found.add(key, "want one of %s%s", strings.Join(schemeNames(), ", "), schemeAdvice(scheme))
+			return ""
+		}
+		return scheme
+	}
+	_, known := all[source.name]
+	switch {
+	case source.name == schemeNone:
+		found.add(key, "is required: to take unsigned requests write none")
+		return ""
+	case !known:
+		found.add(key, "is required: %s is not the name of a scheme; want one of %s", source.name, strings.Join(schemeNames(), ", "))
+		return ""
+	}
+	return source.name
+}
+
+// schemeAdvice helps with words that are near a scheme.
+func schemeAdvice(scheme string) string {
+	switch scheme {
+	case "svix", "clerk", "resend", "openai", "standard-webhooks", "standardwebhooks":
+		return "; this sender signs by standard"
+	}
+	if nearest := nearestName(scheme, schemeNames(), 3); nearest != "" {
+		return "; did you mean " + nearest + "?"
+	}
+	return ""
+}
+
+// checkSecret wants a secret wherever requests are verified, and none where
+// they are not: it would give a false sense of safety.
+func (l loaded) checkSecret(source namedSource, scheme string, found *problems) {
+	key := source.prefix + "SECRET"
+	if scheme == schemeNone {
+		l.refuse(source.prefix, []string{"SECRET", "SECRET_PREVIOUS"}, "is not used by the scheme none", found)
+		found.warn(source.prefix+"SCHEME", "none takes unsigned requests: everybody who knows the address can send events")
+		return
+	}
+	if !l.env.has(key) {
+		found.add(key, "is required: without it everybody could send events")
+	}
+	if scheme != schemeBasic {
+		return
+	}
+	checkPair(key, source.config.Secret, found)
+	checkPair(key+"_PREVIOUS", source.config.SecretPrevious, found)
+}
+
+// checkPair wants user:password.
+func checkPair(key string, value secret, found *problems) {
+	user, password, isPair := strings.Cut(string(value), ":")
+	if value != "" && (!isPair || user == "" || password == "") {
+		found.add(key, "want user:password for the scheme basic")
+	}
+}
+
+// hmacSuffixes are the settings that only hmac reads.
+func hmacSuffixes() []string {
+	return []string{
+		"HMAC_HEADER", "HMAC_ALGORITHM", "HMAC_ENCODING", "HMAC_PREFIX",
+		"HMAC_TIMESTAMP_HEADER", "HMAC_TEMPLATE",
+	}
+}
+
+// checkIgnored refuses settings that the scheme of the source would not look
+// at: whoever set them means something that would not happen.
+func (l loaded) checkIgnored(source namedSource, scheme string, found *problems) {
+	if scheme != schemeHMAC {
+		l.refuse(source.prefix, hmacSuffixes(), "is read by the scheme hmac only, and this source's is "+scheme, found)
+	}
+	if scheme != schemeToken {
+		l.refuse(source.prefix, []string{"TOKEN_IN"}, "is read by the scheme token only, and this source's is "+scheme, found)
+	}
+	if scheme != schemeMeta {
+		l.refuse(source.prefix, []string{"VERIFY_TOKEN"}, "is read by the scheme meta only, and this source's is "+scheme, found)
+	}
+	if !schemes()[scheme].signsTime && scheme != schemeHMAC && l.env.has(source.prefix+"TOLERANCE") {
+		found.warn(source.prefix+"TOLERANCE", "has no effect: the scheme %s has no timestamp", scheme)
+	}
+}
+
+// refuse notes those of the settings that are set.
+func (l loaded) refuse(prefix string, suffixes []string, reason string, found *problems) {
+	for _, suffix := range suffixes {
+		if l.env.has(prefix + suffix) {
+			found.add(prefix+suffix, "%s", reason)
+		}
+	}
+}
+
+// longTolerance is the length from which a TOLERANCE is worth a warning.
+const longTolerance = duration(time.Hour)
+
+// checkScheme checks what the scheme needs besides its secret.
+func (l loaded) checkScheme(source namedSource, scheme string, found *problems) {
+	given := source.config
+	signsURL := schemes()[scheme].signsURL || scheme == schemeHMAC && given.HMACTemplate.has("url")
+	if signsURL && !l.env.has("WEIR_PUBLIC_URL") {
+		found.add("WEIR_PUBLIC_URL", "is required: the source %s signs the address that it calls", source.name)
+	}
+	if given.Tolerance > longTolerance && !found.has(source.prefix+"TOLERANCE") {
+		found.warn(source.prefix+"TOLERANCE", "lets old requests be sent again for longer than an hour")
+	}
+	if scheme == schemeMeta && !l.env.has(source.prefix+"VERIFY_TOKEN") {
+		found.warn(source.prefix+"VERIFY_TOKEN", "is not set: Meta's handshake will be refused")
+	}
+	if scheme == schemeHMAC {
+		l.checkHMAC(source, found)
+	}
+}
+
+// checkHMAC checks that the parts of a signature go together.
+func (l loaded) checkHMAC(source namedSource, found *problems) {
+	given := source.config
+	timestamp := source.prefix + "HMAC_TIMESTAMP_HEADER"
+	if !l.env.has(source.prefix + "HMAC_HEADER") {
+		found.add(source.prefix+"HMAC_HEADER", "is required by the scheme hmac: the header of the signature")
+	}
+	signed := given.HMACTemplate.has("timestamp")
+	switch {
+	case signed && !l.env.has(timestamp):
+		found.add(timestamp, "is required: HMAC_TEMPLATE has {timestamp} in it")
+	case !signed && l.env.has(timestamp):
+		found.warn(timestamp, "is not signed: HMAC_TEMPLATE has no {timestamp} in it, so the time proves nothing")
+	}
+	if given.HMACTemplate.has("id") && !strings.HasPrefix(string(given.Key), "header:") {
+		found.add(source.prefix+"KEY", "want header:NAME: HMAC_TEMPLATE has {id} in it")
+	}
+}

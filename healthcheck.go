@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// healthcheckTimeout bounds the whole check.
+const healthcheckTimeout = 3 * time.Second
+
+// healthcheckCommand asks the service in the same container whether it can
+// accept, for images without curl. It reads only WEIR_ADDR and PORT.
+func healthcheckCommand(ctx context.Context, w world, args []string) error {
+	if len(args) > 0 {
+		return usagef("weir healthcheck takes no arguments")
+	}
+	addr, err := listenAddr(w.environ)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, healthcheckTimeout,
+		fmt.Errorf("no answer within %s", healthcheckTimeout))
+	defer cancel()
+	target := "http://" + net.JoinHostPort(loopback(addr)) + "/healthz"
+	status, err := getStatus(ctx, w, target)
+	if err != nil {
+		return fmt.Errorf("asking %s: %w", target, err)
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("%s answers %d", target, status)
+	}
+	_, err = fmt.Fprintln(w.stdout, "ok")
+	return err
+}
+
+// listenAddr reads the address that the service listens on, and nothing else.
+func listenAddr(environ []string) (string, error) {
+	var found, relevant problems
+	read := loaded{env: newEnvironment(environ)}
+	read.env.decode(globalPrefix, &read.global, &found)
+	addr := read.addr(&found)
+	for _, fault := range found.faults {
+		if fault.key == "WEIR_ADDR" || fault.key == "PORT" {
+			relevant.add(fault.key, "%s", fault.reason)
+		}
+	}
+	return addr, relevant.err()
+}
+
+// loopback returns host and port by which this machine reaches a listener.
+func loopback(addr string) (host, port string) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "127.0.0.1", "8080"
+	}
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1"
+	case "::":
+		host = "::1"
+	}
+	return host, port
+}
+
+// getStatus makes one GET request over a connection of its own: no proxy, no
+// redirects, and the answer is read so far as to end it well.
+func getStatus(ctx context.Context, w world, target string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("User-Agent", "weir/"+buildVersion())
+	client := http.Client{
+		Transport: &http.Transport{DialContext: w.dial, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return 0, cause
+		}
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 4<<10))
+	return response.StatusCode, err
+}

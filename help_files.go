@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// settingsTable writes the settings as the tables of the README.
+func settingsTable(out io.Writer) error {
+	var page strings.Builder
+	for _, g := range groups() {
+		fmt.Fprintf(&page, "### %s\n\n%s\n\n", g.title, escapeCell(g.note))
+		page.WriteString("| variable | default | form | meaning |\n|---|---|---|---|\n")
+		for _, v := range g.list {
+			fmt.Fprintf(&page, "| `%s`%s | %s | %s | %s |\n", v.key, escapeCell(star(v)),
+				defaultCell(v), escapeCell(v.form()), escapeCell(v.desc))
+		}
+		page.WriteString("\n")
+	}
+	page.WriteString("\\* secret: never shown, and may be given as the path of a file in `NAME_FILE`.\n")
+	_, err := io.WriteString(out, page.String())
+	return err
+}
+
+// defaultCell shows constants as code and the rest in words.
+func defaultCell(v variable) string {
+	if v.def != "" {
+		return "`" + v.def + "`"
+	}
+	return escapeCell(v.absent)
+}
+
+// escapeCell keeps a text from being read as markup.
+func escapeCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", "&lt;", "_", `\_`, "{", `\{`, "}", `\}`).Replace(text)
+}
+
+// exampleNames are those of the example file: a provider as source, and the
+// destination that needs no list.
+const (
+	exampleSource      = "GITHUB_"
+	exampleDestination = "DEFAULT_"
+)
+
+// exampleValues are the lines of .env.example that are not commented out: the
+// least that works.
+func exampleValues() map[string]string {
+	return map[string]string{
+		"WEIR_SOURCES":              "github",
+		"WEIR_SOURCE_GITHUB_SECRET": "", // whoever copies the file must choose one
+		"WEIR_FORWARD_URL":          "http://127.0.0.1:3000/webhooks",
+	}
+}
+
+// envExample writes .env.example.
+func envExample(out io.Writer) error {
+	var page strings.Builder
+	page.WriteString("# Settings of weir, with their defaults. weir reads the environment and not this\n" +
+		"# file: load it with your shell, Compose (env_file) or systemd (EnvironmentFile).\n#\n")
+	for line := range strings.SplitSeq(strings.TrimSuffix(helpNotes, "\n"), "\n") {
+		page.WriteString("# " + line + "\n")
+	}
+	values := exampleValues()
+	for _, g := range exampleGroups() {
+		fmt.Fprintf(&page, "\n# ---- %s. %s\n", g.title, g.note)
+		for _, v := range g.list {
+			fmt.Fprintf(&page, "\n# %s\n# %s; default: %s\n",
+				strings.Join(wrap(v.desc+star(v), 78), "\n# "), v.form(), v.fallback())
+			if value, active := values[v.key]; active {
+				fmt.Fprintf(&page, "%s=%s\n", v.key, value)
+			} else {
+				fmt.Fprintf(&page, "#%s=%s\n", v.key, v.def)
+			}
+		}
+	}
+	_, err := io.WriteString(out, page.String())
+	return err
+}
+
+// exampleGroups are the groups with the names of the example put in.
+func exampleGroups() []group {
+	all := groups()
+	all[1].list = variables(sourcePrefix+exampleSource, new(sourceConfig))
+	all[2].list = variables(destinationPrefix+exampleDestination, new(destinationConfig))
+	return all
+}
