@@ -1,0 +1,259 @@
+package signature
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir/webhook"
+)
+
+// The bounds and defaults of a [Config].
+const (
+	// DefaultTolerance is how far a signed timestamp may be from now, both
+	// ways, where the configuration says nothing.
+	DefaultTolerance = 5 * time.Minute
+	// DefaultMaxBody bounds an inflated body, in bytes, where the
+	// configuration says nothing.
+	DefaultMaxBody = 1 << 20
+	// MaxKey is the longest key in bytes that is kept as it is. See
+	// [Verdict.Key].
+	MaxKey = 256
+	// MaxChallenge is the longest challenge in bytes that is answered.
+	MaxChallenge = 4096
+)
+
+// The values of [Config.SignedBody].
+const (
+	// SignedWire says that the bytes on the wire are what is signed.
+	SignedWire = "wire"
+	// SignedDecoded says that the bytes before gzip are what is signed.
+	SignedDecoded = "decoded"
+)
+
+// Config describes one source. Its zero members have the defaults named here.
+type Config struct {
+	// Scheme is one of [Schemes].
+	Scheme string
+	// Source names the source; it is part of the key "body".
+	Source string
+	// Secrets are accepted alike, the current one first. White space around
+	// them is not part of them.
+	Secrets []string
+	// Key is the setting KEY: "header:NAME", "json:path.to.id", "body",
+	// "none", or empty for the scheme's own.
+	Key string
+	// Tolerance of signed timestamps, both ways; 0 is [DefaultTolerance].
+	Tolerance time.Duration
+	// SignedBody is [SignedWire] (also when empty) or [SignedDecoded].
+	SignedBody string
+	// MaxBody bounds an inflated body in bytes; 0 is [DefaultMaxBody].
+	MaxBody int64
+	// VerifyToken answers the GET handshake of meta.
+	VerifyToken string
+	// PublicURL is the scheme, host and path prefix under which senders
+	// reach this service. Schemes that sign the URL need it.
+	PublicURL string
+	// HMAC describes the signature of the scheme hmac.
+	HMAC HMAC
+	// TokenIn says where the scheme token looks: "bearer" (also when empty),
+	// "header:NAME" or "query:NAME".
+	TokenIn string
+	// AllowedRate is told to CloudEvents senders, in requests per minute;
+	// 0 tells them that there is no limit.
+	AllowedRate int
+}
+
+// HMAC describes the signature of the configurable scheme.
+type HMAC struct {
+	// Header has the signature.
+	Header string
+	// Algorithm is sha1, sha256 (also when empty), sha384 or sha512.
+	Algorithm string
+	// Encoding is hex (also when empty) or base64.
+	Encoding string
+	// Prefix stands before the signature in the header: "sha256=".
+	Prefix string
+	// TimestampHeader has the time of signing in Unix seconds; empty when the
+	// sender gives none.
+	TimestampHeader string
+	// Template is what is signed: text with the parts {timestamp}, {id},
+	// {method}, {url} and {body}. Empty is {body}.
+	Template string
+}
+
+// Verifier checks the requests of one source. It does not change and may be
+// used by many goroutines at once.
+type Verifier struct {
+	config  Config
+	scheme  scheme
+	proofs  []proof
+	secrets []secret
+	keys    []keyRule
+	singles []string
+}
+
+// New checks a configuration and returns its verifier. The error names every
+// problem, one a line, and no value that could be a secret.
+func New(config Config) (*Verifier, error) {
+	config = config.withDefaults()
+	definition, found := find(config.Scheme)
+	if !found {
+		return nil, fmt.Errorf("unknown scheme %q", config.Scheme)
+	}
+	v := &Verifier{config: config, scheme: definition}
+	problems := []error{config.check()}
+	v.secrets = readSecrets(definition, config.Secrets, &problems)
+	v.proofs = proofsFor(definition, config, v.secrets, &problems)
+	v.keys = keysFor(definition, config.Key, &problems)
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	v.singles = v.singleValued()
+	return v, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Tolerance == 0 {
+		c.Tolerance = DefaultTolerance
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = DefaultMaxBody
+	}
+	if c.SignedBody == "" {
+		c.SignedBody = SignedWire
+	}
+	c.VerifyToken = strings.TrimSpace(c.VerifyToken)
+	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	return c
+}
+
+// check looks at the members that do not depend on the scheme.
+func (c Config) check() error {
+	var problems []error
+	if c.Tolerance < 0 {
+		problems = append(problems, errors.New("tolerance is negative"))
+	}
+	if c.MaxBody < 0 {
+		problems = append(problems, errors.New("max body is negative"))
+	}
+	if c.AllowedRate < 0 {
+		problems = append(problems, errors.New("allowed rate is negative"))
+	}
+	if c.SignedBody != SignedWire && c.SignedBody != SignedDecoded {
+		problems = append(problems, errors.New("signed body is neither wire nor decoded"))
+	}
+	if c.PublicURL != "" && !isPublicURL(c.PublicURL) {
+		problems = append(problems, errors.New("public URL is not an http or https URL with a host and without a query"))
+	}
+	return errors.Join(problems...)
+}
+
+func isPublicURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") &&
+		u.Host != "" && !strings.ContainsAny(text, "?#")
+}
+
+// proofsFor returns the ways in that the configured secrets can open.
+func proofsFor(definition scheme, config Config, secrets []secret, problems *[]error) []proof {
+	all, err := definition.proofs(config)
+	if err != nil {
+		*problems = append(*problems, err)
+		return nil
+	}
+	var usable []proof
+	for _, p := range all {
+		if p.needsURL() && config.PublicURL == "" {
+			*problems = append(*problems, fmt.Errorf("scheme %s signs the URL: the public URL is needed", definition.name))
+			return nil
+		}
+		if opens(p, secrets) {
+			usable = append(usable, p)
+		}
+	}
+	return usable
+}
+
+// opens reports whether one of the secrets is of a kind that the proof takes.
+func opens(p proof, secrets []secret) bool {
+	if p.takes(noSecret) {
+		return true
+	}
+	for _, s := range secrets {
+		if p.takes(s.kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// singleValued lists the headers that may not be doubled.
+func (v *Verifier) singleValued() []string {
+	var names []string
+	for _, p := range v.proofs {
+		names = append(names, p.headers()...)
+	}
+	for _, rule := range v.keys {
+		if rule.kind == inHeader {
+			names = append(names, rule.names...)
+		}
+	}
+	return canonical(names)
+}
+
+// DefaultOnConflict is the scheme's own answer to a known key with other
+// bytes: refused where the key is an Idempotency-Key, ignored for senders
+// whose retries change bytes (Stripe, HubSpot), kept elsewhere.
+func (v *Verifier) DefaultOnConflict() webhook.OnConflict {
+	for _, rule := range v.keys {
+		if rule.kind == inHeader && strings.EqualFold(rule.names[0], "Idempotency-Key") {
+			return webhook.RejectConflict
+		}
+	}
+	if v.scheme.unstable {
+		return webhook.IgnoreConflict
+	}
+	return webhook.KeepConflict
+}
+
+// Unsigned reports that every request passes: the scheme none.
+func (v *Verifier) Unsigned() bool { return v.scheme.name == "none" }
+
+// TokenHeaders names the request headers that hold a secret itself, in
+// canonical form. They must never be stored, logged or forwarded.
+func (v *Verifier) TokenHeaders() []string {
+	var names []string
+	for _, p := range v.proofs {
+		if t, isToken := p.(token); isToken && t.header != "" {
+			names = append(names, t.header)
+		}
+	}
+	return canonical(names)
+}
+
+// TokenQuery names the query parameter that holds a secret; empty without
+// one. The query must then never be stored, logged or forwarded.
+func (v *Verifier) TokenQuery() string {
+	for _, p := range v.proofs {
+		if t, isToken := p.(token); isToken && t.query != "" {
+			return t.query
+		}
+	}
+	return ""
+}
+
+// SignatureHeaders names the headers that a signature, its timestamp and its
+// id are read from, in canonical form. They may be forwarded, and never
+// logged.
+func (v *Verifier) SignatureHeaders() []string {
+	var names []string
+	for _, p := range v.proofs {
+		if _, isToken := p.(token); !isToken {
+			names = append(names, p.headers()...)
+		}
+	}
+	return canonical(names)
+}

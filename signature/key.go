@@ -1,0 +1,212 @@
+package signature
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// place is where a key is looked for.
+type place string
+
+const (
+	inHeader  place = "header"
+	inJSON    place = "json"
+	inForm    place = "form"
+	wholeBody place = "body"
+	// signedID is the id that the signature itself covers: safer than the same
+	// id in a header that anybody on the way can change.
+	signedID place = "signed"
+)
+
+// keyRule is one place for a key. With several names all must be there; they
+// are joined by colons, with the colons and percent signs in all but the last
+// escaped, so that different parts never give the same key.
+type keyRule struct {
+	kind  place
+	names []string
+}
+
+func header(names ...string) keyRule { return keyRule{inHeader, names} }
+
+func member(names ...string) keyRule { return keyRule{inJSON, names} }
+
+func idThatIsSigned() keyRule { return keyRule{kind: signedID} }
+
+func field(names ...string) keyRule { return keyRule{inForm, names} }
+
+// from is the text of [Verdict.KeyFrom].
+func (k keyRule) from() string {
+	if k.kind == wholeBody {
+		return string(wholeBody)
+	}
+	return string(k.kind) + ":" + strings.Join(k.names, "+")
+}
+
+// keysFor reads the setting KEY; empty means the scheme's own rules.
+func keysFor(definition scheme, setting string, problems *[]error) []keyRule {
+	if setting == "" {
+		return definition.keys
+	}
+	rule, err := parseKey(setting)
+	if err != nil {
+		*problems = append(*problems, err)
+	}
+	return rule
+}
+
+func parseKey(setting string) ([]keyRule, error) {
+	switch setting {
+	case "none":
+		return nil, nil
+	case "body":
+		return []keyRule{{kind: wholeBody}}, nil
+	}
+	kind, name, _ := strings.Cut(setting, ":")
+	switch place(kind) {
+	case inHeader:
+		if isHeaderName(name) {
+			return []keyRule{header(name)}, nil
+		}
+		return nil, fmt.Errorf("key %q does not name a header", setting)
+	case inJSON:
+		if name != "" && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".") && !strings.Contains(name, "..") {
+			return []keyRule{member(name)}, nil
+		}
+		return nil, fmt.Errorf("key %q does not name a member", setting)
+	}
+	return nil, fmt.Errorf("key %q is not header:NAME, json:path.to.id, body or none", setting)
+}
+
+// isHeaderName reports whether text is a token (RFC 9110 section 5.6.2).
+func isHeaderName(text string) bool {
+	for _, c := range []byte(text) {
+		alphanumeric := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !alphanumeric && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// key reads the event's key by the first rule that finds one. An id header
+// that is there and empty is refused: no sender means that.
+func (v *Verifier) key(in *input) (key, from string, refused *refusal) {
+	for _, rule := range v.keys {
+		if name := rule.emptyHeader(in); name != "" {
+			return "", "", malformed("header " + name + " is empty")
+		}
+		if found := rule.find(v.config.Source, in); found != "" {
+			if rule.kind == signedID {
+				rule = header(in.idHeader)
+			}
+			return bounded(found), rule.from(), nil
+		}
+	}
+	return "", "", nil
+}
+
+// emptyHeader names a header of the rule that is there without a value.
+func (k keyRule) emptyHeader(in *input) string {
+	if k.kind != inHeader {
+		return ""
+	}
+	for _, name := range k.names {
+		values := in.Header[http.CanonicalHeaderKey(name)]
+		if len(values) == 1 && values[0] == "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func (k keyRule) find(source string, in *input) string {
+	switch k.kind {
+	case inHeader:
+		return join(k.names, func(name string) string {
+			return in.Header.Get(http.CanonicalHeaderKey(name))
+		})
+	case inJSON:
+		return k.inBody(in.json())
+	case inForm:
+		if form, _ := isForm(in); !form {
+			return ""
+		}
+		values, err := url.ParseQuery(string(in.json()))
+		if err != nil {
+			return ""
+		}
+		return join(k.names, values.Get)
+	case signedID:
+		return in.id
+	case wholeBody:
+		sum := sha256.New()
+		sum.Write([]byte(source + "\x00"))
+		sum.Write(in.Body)
+		return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	}
+	return ""
+}
+
+// inBody reads a key from JSON. An array is a batch: its key is the keys of
+// its elements in their order, joined by commas; an element without one
+// leaves the batch without.
+func (k keyRule) inBody(text []byte) string {
+	text = skipSpace(trimBOM(text))
+	if len(text) == 0 || text[0] != '[' || k.indexes() {
+		return k.ofObject(text)
+	}
+	var keys []string
+	whole := eachElement(text, func(_ int, element []byte) bool {
+		key := k.ofObject(element)
+		keys = append(keys, key)
+		return key != ""
+	})
+	if !whole {
+		return ""
+	}
+	return strings.Join(keys, ",")
+}
+
+// indexes reports that the path itself begins with an array's index.
+func (k keyRule) indexes() bool {
+	first, _, _ := strings.Cut(k.names[0], ".")
+	return strings.Trim(first, "0123456789") == ""
+}
+
+func (k keyRule) ofObject(text []byte) string {
+	return join(k.names, func(path string) string { return jsonText(text, path) })
+}
+
+var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")
+
+// join puts the parts of a key together; empty where one is missing.
+func join(names []string, read func(name string) string) string {
+	parts := make([]string, len(names))
+	for i, name := range names {
+		part := read(name)
+		if part == "" {
+			return ""
+		}
+		if i < len(names)-1 {
+			part = escapeParts.Replace(part)
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, ":")
+}
+
+// bounded replaces a key that is too long or not plain text by its digest.
+func bounded(key string) string {
+	odd := func(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }
+	if len(key) <= MaxKey && strings.IndexFunc(key, odd) < 0 {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,312 @@
+package signature
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// maxSignatures is how many signatures of one header are looked at.
+	maxSignatures = 10
+	// maxEntries bounds the entries of a list, known and unknown.
+	maxEntries = 100
+)
+
+// algorithm names how a signature is made.
+type algorithm string
+
+const (
+	sha1MAC   algorithm = "sha1"
+	sha256MAC algorithm = "sha256"
+	sha384MAC algorithm = "sha384"
+	sha512MAC algorithm = "sha512"
+	ed25519ID algorithm = "ed25519"
+)
+
+// newHash returns the hash of an HMAC algorithm, nil for another.
+func (a algorithm) newHash() func() hash.Hash {
+	switch a {
+	case sha1MAC:
+		return sha1.New
+	case sha256MAC:
+		return sha256.New
+	case sha384MAC:
+		return sha512.New384
+	case sha512MAC:
+		return sha512.New
+	}
+	return nil
+}
+
+func (a algorithm) kind() secretKind {
+	if a == ed25519ID {
+		return edSecret
+	}
+	return macSecret
+}
+
+// encoding is how a signature is written.
+type encoding string
+
+const (
+	inHex    encoding = "hex"
+	inBase64 encoding = "base64"
+)
+
+func (e encoding) decode(text string) ([]byte, error) {
+	if e == inHex {
+		return hex.DecodeString(text)
+	}
+	return decodeBase64(text)
+}
+
+func (e encoding) encode(raw []byte) string {
+	if e == inHex {
+		return hex.EncodeToString(raw)
+	}
+	return base64.StdEncoding.EncodeToString(raw)
+}
+
+// mark is the text before a signature that says how it was made.
+type mark struct {
+	prefix    string
+	algorithm algorithm
+}
+
+// signed is a signature in a header, over a template of the request.
+type signed struct {
+	header string
+	// separator stands between the entries of the header's value; empty
+	// where the value is one signature.
+	separator string
+	marks     []mark
+	encoding  encoding
+	content   template
+	idHeader  string
+	stamp     stampRule
+	// urls gives the forms of the address that a sender may have signed; nil
+	// is the address as it is.
+	urls func(url string) []string
+	// choose picks the marks by the request's headers; nil is all of them.
+	choose func(header http.Header, marks []mark) []mark
+	// chooser names the header that choose looks at.
+	chooser string
+}
+
+func (s *signed) takes(kind secretKind) bool {
+	for _, m := range s.marks {
+		if m.algorithm.kind() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *signed) needsURL() bool { return s.content.uses(partURL) || s.content.uses(partURI) }
+
+func (s *signed) headers() []string {
+	return []string{s.header, s.idHeader, s.stamp.header, s.chooser}
+}
+
+func (s *signed) present(in *input) bool {
+	return len(in.Header[http.CanonicalHeaderKey(s.header)]) > 0
+}
+
+func (s *signed) missing() string { return "no signature header " + s.header }
+
+// candidate is one signature of the header, decoded.
+type candidate struct {
+	algorithm algorithm
+	raw       []byte
+}
+
+func (s *signed) check(v *Verifier, in *input, now time.Time) (int, *refusal) {
+	candidates, refused := s.read(in)
+	if refused != nil {
+		return -1, refused
+	}
+	at, refused := s.stamp.read(in)
+	if refused != nil {
+		return -1, refused
+	}
+	place, refused := s.match(v, in, candidates)
+	if refused != nil {
+		return -1, refused
+	}
+	return place, s.stamp.fresh(at, now, v.config.Tolerance)
+}
+
+// read takes the header apart and finds the texts that are signed with it.
+func (s *signed) read(in *input) ([]candidate, *refusal) {
+	value := in.Header.Get(s.header)
+	if value == "" {
+		return nil, bad("header " + s.header + " is empty")
+	}
+	if s.idHeader != "" {
+		if in.id = in.Header.Get(s.idHeader); in.id == "" {
+			return nil, bad("no header " + s.idHeader)
+		}
+		in.idHeader = s.idHeader
+	}
+	candidates, refused := s.candidates(in, value)
+	if refused == nil && len(candidates) == 0 {
+		refused = bad("header " + s.header + " has no signature of a known form")
+	}
+	return candidates, refused
+}
+
+// candidates decodes the entries of the header's value. What is unknown or
+// cannot be decoded is passed over.
+func (s *signed) candidates(in *input, value string) ([]candidate, *refusal) {
+	marks := s.marks
+	if s.choose != nil {
+		marks = s.choose(in.Header, marks)
+	}
+	entries := []string{value}
+	if s.separator != "" {
+		entries = strings.SplitN(value, s.separator, maxEntries+1)
+		entries = entries[:min(len(entries), maxEntries)]
+	}
+	var found []candidate
+	looked := 0
+	for _, entry := range entries {
+		if text, isStamp := s.stamp.entry(entry); isStamp {
+			if in.stamp != "" {
+				return nil, malformed("header " + s.header + " has two timestamps")
+			}
+			in.stamp = text
+			continue
+		}
+		for _, m := range marks {
+			if text, known := strings.CutPrefix(entry, m.prefix); known && looked < maxSignatures {
+				looked++
+				if raw, err := s.encoding.decode(text); err == nil && len(raw) > 0 {
+					found = append(found, candidate{m.algorithm, raw})
+				}
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// match tries every secret on every candidate, the current secret first.
+func (s *signed) match(v *Verifier, in *input, candidates []candidate) (int, *refusal) {
+	for _, key := range v.secrets {
+		for _, address := range s.addresses(in.url) {
+			in.url = address
+			matched, refused := s.matches(in, key, candidates)
+			if refused != nil {
+				return -1, refused
+			}
+			if matched {
+				return key.place, nil
+			}
+		}
+	}
+	return -1, bad("wrong secret or altered request")
+}
+
+func (s *signed) addresses(url string) []string {
+	if s.urls == nil {
+		return []string{url}
+	}
+	return s.urls(url)
+}
+
+// matches tries one secret on the candidates. The HMAC is made once for each
+// algorithm, not for each candidate.
+func (s *signed) matches(in *input, key secret, candidates []candidate) (bool, *refusal) {
+	var last algorithm
+	var sum []byte
+	matched := false
+	for _, c := range candidates {
+		if c.algorithm.kind() != key.kind {
+			continue
+		}
+		if c.algorithm != last {
+			made, refused := s.content.digest(in, key, c.algorithm)
+			if refused != nil {
+				return false, refused
+			}
+			last, sum = c.algorithm, made
+		}
+		if c.algorithm == ed25519ID {
+			matched = matched || ed25519.Verify(key.key, sum, c.raw)
+		} else if subtle.ConstantTimeCompare(sum, c.raw) == 1 {
+			matched = true
+		}
+	}
+	return matched, nil
+}
+
+// digest returns the HMAC of the content, or for ed25519 the content itself.
+func (t template) digest(in *input, key secret, a algorithm) ([]byte, *refusal) {
+	if a == ed25519ID {
+		var message bytes.Buffer
+		refused := t.write(&message, in)
+		return message.Bytes(), refused
+	}
+	mac := hmac.New(a.newHash(), key.key)
+	if refused := t.write(mac, in); refused != nil {
+		return nil, refused
+	}
+	return mac.Sum(nil), nil
+}
+
+// ErrPublicKey says that a request cannot be signed because the source holds
+// only the sender's public key.
+var ErrPublicKey = errors.New("the source holds a public key: only its owner can sign")
+
+func (s *signed) sign(in *input, key secret, now time.Time) error {
+	m, found := s.markFor(in, key)
+	if !found {
+		return errors.New("the current secret cannot make this kind of signature")
+	}
+	s.stamp.set(in, now)
+	if s.idHeader != "" {
+		in.id = in.Header.Get(s.idHeader)
+	}
+	in.url = s.addresses(in.url)[0]
+	sum, refused := s.content.digest(in, key, m.algorithm)
+	if refused != nil {
+		return errors.New(refused.reason)
+	}
+	if m.algorithm == ed25519ID {
+		if key.private == nil {
+			return ErrPublicKey
+		}
+		sum = ed25519.Sign(key.private, sum)
+	}
+	value := m.prefix + s.encoding.encode(sum)
+	if s.stamp.item != "" {
+		value = s.stamp.item + in.stamp + s.separator + value
+	}
+	in.Header.Set(s.header, value)
+	return nil
+}
+
+func (s *signed) markFor(in *input, key secret) (mark, bool) {
+	marks := s.marks
+	if s.choose != nil {
+		marks = s.choose(in.Header, marks)
+	}
+	for _, m := range marks {
+		if m.algorithm.kind() == key.kind {
+			return m, true
+		}
+	}
+	return mark{}, false
+}

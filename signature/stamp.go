@@ -1,0 +1,124 @@
+package signature
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"weir/webhook"
+)
+
+// stampForm is how a timestamp is written.
+type stampForm int
+
+const (
+	seconds stampForm = iota // Unix seconds
+	millis                   // Unix milliseconds
+	rfc3339                  // RFC 3339
+)
+
+// stampRule says where the time of signing is. The zero rule is no timestamp.
+type stampRule struct {
+	// header has it, or item stands before it in the signature's own list,
+	// or member is its name in the signed JSON body, where it may be missing.
+	header string
+	item   string
+	member string
+	form   stampForm
+}
+
+// entry reports whether an entry of the signature's list is the timestamp.
+func (s stampRule) entry(text string) (string, bool) {
+	if s.item == "" || len(text) < len(s.item) || text[:len(s.item)] != s.item {
+		return "", false
+	}
+	return text[len(s.item):], true
+}
+
+// read finds and parses the timestamp; the zero time is none.
+func (s stampRule) read(in *input) (time.Time, *refusal) {
+	switch {
+	case s.header != "":
+		if in.stamp = in.Header.Get(s.header); in.stamp == "" {
+			return time.Time{}, bad("no header " + s.header)
+		}
+	case s.item != "":
+		if in.stamp == "" {
+			return time.Time{}, bad("no timestamp in the signature header")
+		}
+	case s.member != "":
+		if in.stamp = jsonText(in.json(), s.member); in.stamp == "" {
+			return time.Time{}, nil
+		}
+	default:
+		return time.Time{}, nil
+	}
+	at, ok := s.form.parse(in.stamp)
+	if !ok {
+		return time.Time{}, bad("the timestamp is not of the sender's form")
+	}
+	return at, nil
+}
+
+// parse is strict: plain ASCII digits without a sign, at most 15 of them, or
+// the RFC 3339 form.
+func (f stampForm) parse(text string) (time.Time, bool) {
+	if f == rfc3339 {
+		at, err := time.Parse(time.RFC3339Nano, text)
+		return at, err == nil && len(text) <= 64 && at.Year() >= 1970
+	}
+	if len(text) == 0 || len(text) > 15 {
+		return time.Time{}, false
+	}
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return time.Time{}, false
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if f == millis {
+		return time.UnixMilli(n), true
+	}
+	return time.Unix(n, 0), true
+}
+
+// fresh refuses what was signed too far from now, either way. It is asked
+// only about a timestamp whose signature is right.
+func (s stampRule) fresh(at, now time.Time, tolerance time.Duration) *refusal {
+	if s == (stampRule{}) || at.IsZero() {
+		return nil
+	}
+	// Sub saturates, so a time millions of years away cannot wrap around.
+	switch off := now.Sub(at); {
+	case off > tolerance:
+		return &refusal{webhook.ResultStale, fmt.Sprintf("timestamp too old by %s", short(off-tolerance))}
+	case off < -tolerance:
+		return &refusal{webhook.ResultStale, fmt.Sprintf("timestamp too far ahead by %s", short(-tolerance-off))}
+	}
+	return nil
+}
+
+func short(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d
+	}
+	return d.Truncate(time.Second)
+}
+
+// set writes the time of signing into the request.
+func (s stampRule) set(in *input, now time.Time) {
+	switch s.form {
+	case seconds:
+		in.stamp = strconv.FormatInt(now.Unix(), 10)
+	case millis:
+		in.stamp = strconv.FormatInt(now.UnixMilli(), 10)
+	case rfc3339:
+		in.stamp = now.UTC().Format(time.RFC3339Nano)
+	}
+	if s.header != "" {
+		in.Header.Set(s.header, in.stamp)
+	}
+}
