@@ -107,17 +107,16 @@ func queue(ctx context.Context, events <-chan Webhook) func(func(Webhook) bool) 
 func (n *Naive) insist(ctx context.Context, client *http.Client, event Webhook) {
 	for ctx.Err() == nil {
 		n.sent(time.Now())
-		accepted := post(ctx, client, n.URL, event)
-		n.answered(accepted)
-		if accepted {
+		if post(ctx, client, n.URL, event) {
+			n.add(&n.count.Delivered)
 			return
 		}
+		n.add(&n.count.Refused)
 	}
-	n.mu.Lock()
-	n.count.GivenUp++
-	n.mu.Unlock()
+	n.add(&n.count.GivenUp)
 }
 
+// sent counts a request at the moment it leaves.
 func (n *Naive) sent(now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -128,14 +127,11 @@ func (n *Naive) sent(now time.Time) {
 	n.count.Requests++
 }
 
-func (n *Naive) answered(accepted bool) {
+// add counts one more of something.
+func (n *Naive) add(counter *int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if accepted {
-		n.count.Delivered++
-	} else {
-		n.count.Refused++
-	}
+	*counter++
 }
 
 // post sends one event and reports whether it was answered 2xx.

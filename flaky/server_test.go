@@ -161,7 +161,7 @@ func TestFiguresStandInHeadersAndBody(t *testing.T) {
 			t.Errorf("body %q, want %q", got, want)
 		}
 		date, err := http.ParseTime(w.Header().Get("Retry-After"))
-		if err != nil || date.Sub(time.Now()) != 91*time.Second {
+		if err != nil || time.Until(date) != 91*time.Second {
 			t.Errorf("Retry-After %q: %v", w.Header().Get("Retry-After"), err)
 		}
 		if got := w.Header().Get("X-Reset"); got != strconv.FormatInt(date.Unix(), 10) {

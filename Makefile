@@ -1,0 +1,73 @@
+# weir: every target that needs explaining explains itself below.
+# "make" alone prints the list.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+FUZZTIME   ?= 30s
+BENCHTIME  ?= 2s
+IMAGE      ?= weir
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT     ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+DOCKER     ?= $(shell for tool in docker podman buildah; do if $$tool info >/dev/null 2>&1; then echo $$tool; break; fi; done)
+
+# The SQLite engine is C, so everything here is built with cgo.
+export CGO_ENABLED = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help build run demo test check vet format lint vuln bench fuzz image clean cgo
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: cgo ## build the program as ./weir
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o weir .
+
+run: build ## build and serve, with the settings of the environment
+	./weir
+
+demo: build ## build and show what weir does to a storm, in under a minute
+	./weir demo
+
+test: cgo ## run all tests, with the race detector and in random order
+	go test -race -shuffle=on ./...
+
+check: vet format lint vuln test ## what CI runs: the checks, then all tests
+
+vet: cgo ## go vet
+	go vet ./...
+
+format: ## fail where gofmt would change a file
+	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$files" ]; then echo "not formatted by gofmt:"; echo "$$files"; exit 1; fi
+
+lint: cgo ## staticcheck
+	go run $(STATICCHECK) ./...
+
+vuln: ## known vulnerabilities in what the program calls
+	@out=$$(go run $(GOVULNCHECK) ./... 2>&1); status=$$?; \
+	if [ $$status -ne 0 ] && echo "$$out" | grep -q 'fetching vulnerabilities'; then \
+		echo "govulncheck skipped: database unreachable"; \
+	else echo "$$out"; exit $$status; fi
+
+bench: cgo ## speed and size as ratios within one run
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) .
+
+fuzz: cgo ## run each fuzz test for FUZZTIME (default 30s)
+	@set -e; for package in $$(go list ./...); do \
+		for name in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$name"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+image: ## build the container image with docker, podman or buildah
+	@if [ -z "$(DOCKER)" ]; then echo "no docker, podman or buildah answers here" >&2; exit 1; fi
+	$(DOCKER) build -t $(IMAGE) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) .
+
+clean: ## remove what the targets above made
+	rm -f weir *.test *.prof
+
+cgo:
+	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "weir needs cgo: set CGO_ENABLED=1" >&2; exit 1; fi
+	@if ! command -v "$$(go env CC | cut -d' ' -f1)" >/dev/null; then \
+		echo "weir needs a C compiler for SQLite: install gcc, or set CC" >&2; exit 1; fi
