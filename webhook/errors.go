@@ -16,4 +16,6 @@ var (
 	// ErrUnavailable says that the store could not commit. What was asked
 	// may be asked again.
 	ErrUnavailable = errors.New("store is unavailable")
+	// ErrCursor says that a list's cursor is not one that a list gave out.
+	ErrCursor = errors.New("not a cursor of this list")
 )

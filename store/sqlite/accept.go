@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"weir/webhook"
+)
+
+// dedupeBytes of a SHA-256 name a key: 128 bits, so that 2^40 keys have a
+// chance of 1 in 2^49 to clash.
+const dedupeBytes = 16
+
+// rowOverhead is roughly what an event takes beside its body and headers.
+const rowOverhead = 512
+
+// arrival is a webhook.Arrival made ready outside the writer.
+type arrival struct {
+	webhook.Arrival
+	receivedAt int64
+	header     []byte
+	// dedupe names (source, key), variant the same with the digest of the
+	// body, for an event that is kept beside another with the same key. Both
+	// are nil without a key.
+	dedupe  []byte
+	variant []byte
+}
+
+func newArrival(in webhook.Arrival) *arrival {
+	e := &in.Event
+	if e.SHA256 == [sha256.Size]byte{} {
+		e.SHA256 = sha256.Sum256(e.Body)
+	}
+	e.Size = int64(len(e.Body))
+	if e.Body == nil {
+		e.Body = []byte{}
+	}
+	a := &arrival{Arrival: in, receivedAt: millis(e.ReceivedAt), header: encodeHeader(e.Header)}
+	if e.Key != "" {
+		a.dedupe, a.variant = dedupeNames(e.Source, e.Key, e.SHA256)
+	}
+	return a
+}
+
+// dedupeNames returns the name of a key, and of that key with one body.
+func dedupeNames(source, key string, body [sha256.Size]byte) (name, variant []byte) {
+	text := make([]byte, 0, len(source)+1+len(key))
+	text = append(append(append(text, source...), 0), key...)
+	whole := sha256.Sum256(text)
+	other := sha256.Sum256(append(whole[:], body[:]...))
+	return bytes.Clone(whole[:dedupeBytes]), other[:dedupeBytes]
+}
+
+// size is what the arrival takes on the disk, roughly.
+func (a *arrival) size() int64 {
+	return a.Event.Size + int64(len(a.header)) + rowOverhead
+}
+
+// Accept stores an event with its deliveries, or recognises it as a repeat.
+// ReceivedAt decides whether a stored key is still within the window. The
+// event's Size is taken from Body, and so is SHA256 when it is zero. Header and
+// Body must not be changed afterwards, not even when Accept returns early
+// because ctx ended.
+//
+// Errors: [webhook.ErrFull] at the cap for a new event (repeats are still
+// answered), [webhook.ErrUnavailable] when nothing could be committed.
+func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt, error) {
+	if in.Event.ID.IsZero() {
+		return webhook.Receipt{}, errors.New("accepting an event: it has no id")
+	}
+	a := newArrival(in)
+	var receipt webhook.Receipt
+	err := s.writer.do(ctx, int(a.size()), func(session *session) (err error) {
+		receipt, err = session.accept(a)
+		return err
+	})
+	if err != nil {
+		return webhook.Receipt{}, fmt.Errorf("accepting an event of source %s: %w", in.Event.Source, err)
+	}
+	return receipt, nil
+}
+
+// accept decides by inserting: where the event or its key is there already the
+// statement changes nothing, and only then is it worth looking.
+func (s *session) accept(a *arrival) (webhook.Receipt, error) {
+	if a.size() > s.room {
+		return s.acceptFull(a)
+	}
+	inserted, err := s.insert(a, a.dedupe, nil)
+	if err != nil || inserted {
+		return a.accepted(), err
+	}
+	return s.acceptKnown(a)
+}
+
+// acceptFull answers at the cap: repeats as ever, new events not at all.
+func (s *session) acceptFull(a *arrival) (webhook.Receipt, error) {
+	known, found, err := s.find(a)
+	if err != nil {
+		return webhook.Receipt{}, err
+	}
+	if !found || s.forgotten(known, a) {
+		return webhook.Receipt{}, webhook.ErrFull
+	}
+	return s.acceptKnown(a)
+}
+
+func (a *arrival) accepted() webhook.Receipt {
+	return webhook.Receipt{ID: a.Event.ID, Result: webhook.ResultAccepted}
+}
+
+const insertEvent = `INSERT INTO events
+	(seq, id, source, key, key_from, received_at, dedupe, size, sha256, conflict_of)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING`
+
+const insertPayload = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3)`
+
+const insertDelivery = `INSERT INTO deliveries (seq, destination, state, next_at, age_from)
+	VALUES (?1, ?2, 'pending', ?3, ?3) ON CONFLICT DO NOTHING`
+
+// insert stores the event unless it, or its key, is there already.
+func (s *session) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
+	e := &a.Event
+	seq := s.nextPlace(a.receivedAt)
+	changed, err := s.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
+		a.receivedAt, nullable(dedupe), e.Size, e.SHA256[:], nullable(conflictOf))
+	if err != nil || changed == 0 {
+		return false, err
+	}
+	if _, err := s.exec(insertPayload, seq, a.header, e.Body); err != nil {
+		return false, err
+	}
+	for _, destination := range a.To {
+		if _, err := s.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
+			return false, err
+		}
+	}
+	s.room -= a.size()
+	return true, nil
+}
+
+// nullable turns a nil slice into a null; the driver would store an empty
+// blob.
+func nullable(blob []byte) any {
+	if blob == nil {
+		return nil
+	}
+	return blob
+}

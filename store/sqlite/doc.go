@@ -1,0 +1,33 @@
+// Package sqlite keeps weir's events in one SQLite file. It fulfils the
+// contract of package weir/store; what follows is how.
+//
+// # Guarantee
+//
+// A commit is synced before it is reported (journal_mode=WAL,
+// synchronous=FULL, read back on every connection). What was acknowledged
+// survives a crash of the process, and of the machine on storage that honours
+// a sync; it does not survive the loss of the volume. One process owns the
+// file: a lock beside it turns a second one away.
+//
+// # Vocabulary
+//
+//   - The writer is the goroutine that owns the only writing connection; an
+//     operation is a piece of work for it, and what has gathered while it
+//     committed is the next batch: one transaction, one sync.
+//   - The session is that connection with its prepared statements and what is
+//     cached while nobody else can write.
+//   - A place (seq) is an event's position in the order of receipt: its time
+//     and a counter in one number.
+//   - A payload is headers and body; it leaves before its event does, and the
+//     event that stays behind remembers the key until the dedupe window has
+//     passed.
+//
+// # Example
+//
+//	store, err := sqlite.Open(ctx, sqlite.Config{Path: "weir.db"})
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close(context.WithoutCancel(ctx))
+//	receipt, err := store.Accept(ctx, webhook.Arrival{Event: event, To: []string{"default"}})
+package sqlite

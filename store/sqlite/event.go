@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"weir/webhook"
+)
+
+// Load returns all that is needed to send one request: the event with headers
+// and body, and the delivery. [webhook.ErrNotFound] when there is no such
+// delivery; a payload that retention has removed is told by Event.BodyGone.
+func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (webhook.Event, webhook.Delivery, error) {
+	const query = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
+		FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2
+		LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
+	var (
+		body     []byte
+		event    eventRow
+		delivery deliveryRow
+	)
+	dest := append([]any{&body}, append(event.dest(), delivery.dest()...)...)
+	err := s.reads.QueryRowContext(ctx, query, id[:], destination).Scan(dest...)
+	if err != nil {
+		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading event %s for %s: %w", id, destination, notFound(err))
+	}
+	e, err := event.read()
+	if err != nil {
+		return webhook.Event{}, webhook.Delivery{}, err
+	}
+	e.Body = body
+	return e, delivery.read(), nil
+}
+
+// notFound translates the absence of a row.
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return webhook.ErrNotFound
+	}
+	return err
+}
+
+// Event returns an event with its deliveries and every attempt, without the
+// body, all as of one moment.
+func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, error) {
+	var detail webhook.EventDetail
+	err := s.view(ctx, func(v view) (err error) {
+		detail, err = v.detail(`e.id = ?1`, id[:])
+		return err
+	})
+	if err != nil {
+		return webhook.EventDetail{}, fmt.Errorf("reading event %s: %w", id, err)
+	}
+	return detail, nil
+}
+
+// view is a read transaction: all its queries see the store as of one moment.
+type view struct {
+	ctx context.Context //nolint:containedctx // lives as long as one call
+	tx  *sql.Tx
+}
+
+func (s *Store) view(ctx context.Context, read func(view) error) error {
+	tx, err := s.reads.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return read(view{ctx, tx})
+}
+
+func (v view) row(text string, args []any, dest ...any) error {
+	return notFound(v.tx.QueryRowContext(v.ctx, text, args...).Scan(dest...))
+}
+
+func (v view) each(text string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := v.tx.QueryContext(v.ctx, text, args...)
+	return eachRow(rows, err, scan)
+}
+
+// detail reads one event with its histories.
+func (v view) detail(where string, arg any) (webhook.EventDetail, error) {
+	var row eventRow
+	text := `SELECT ` + eventColumns + ` FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE ` + where
+	if err := v.row(text, []any{arg}, row.dest()...); err != nil {
+		return webhook.EventDetail{}, err
+	}
+	event, err := row.read()
+	if err != nil {
+		return webhook.EventDetail{}, err
+	}
+	detail := webhook.EventDetail{Event: event}
+	if detail.Deliveries, err = v.histories(row.seq); err != nil {
+		return webhook.EventDetail{}, err
+	}
+	for i := range detail.Deliveries {
+		h := &detail.Deliveries[i]
+		if h.Attempts, err = v.attempts(row.seq, h.Delivery.Destination); err != nil {
+			return webhook.EventDetail{}, err
+		}
+	}
+	return detail, nil
+}
+
+// histories reads the deliveries of an event, without attempts.
+func (v view) histories(seq int64) ([]webhook.History, error) {
+	var list []webhook.Delivery
+	const query = `SELECT ` + deliveryColumns + ` FROM deliveries d JOIN events e ON e.seq = d.seq
+		WHERE d.seq = ?1 ORDER BY d.destination`
+	if err := v.each(query, []any{seq}, scanDeliveries(&list)); err != nil {
+		return nil, err
+	}
+	return mapped(list, func(d webhook.Delivery) webhook.History { return webhook.History{Delivery: d} }), nil
+}
+
+func (v view) attempts(seq int64, destination string) ([]webhook.Attempt, error) {
+	var list []webhook.Attempt
+	const query = `SELECT ` + attemptColumns + ` FROM attempts
+		WHERE seq = ?1 AND destination = ?2 ORDER BY number`
+	err := v.each(query, []any{seq, destination}, func(rows *sql.Rows) error {
+		a, err := scanAttempt(rows)
+		list = append(list, a)
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/mattn/go-sqlite3"
+
+	"weir/webhook"
+)
+
+// session is the writing connection and what is known about the database while
+// nobody else can write to it. It belongs to the writer goroutine (before that
+// starts, to Open; after it has ended, to Close).
+//
+// Its statements run without a context: a deadline does not interrupt SQLite's
+// wait for a lock, and a half-done statement would cost the whole batch.
+type session struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+
+	path     string
+	window   int64 // of keys, in milliseconds
+	maxBytes int64 // 0 is no cap
+	pageSize int64
+
+	// counter is the lower part of the next event's place.
+	counter int64
+	// room is how many bytes of new events this transaction may take.
+	room int64
+	// owners caches epoch and newest rev of each destination; unsaved holds
+	// gates that are written once at the end of the transaction. Both are
+	// forgotten when a transaction is rolled back.
+	owners  map[string]owner
+	unsaved map[string]webhook.Destination
+}
+
+func newSession(conn *sql.Conn, path string, config Config) *session {
+	return &session{
+		conn:     conn,
+		stmts:    map[string]*sql.Stmt{},
+		path:     path,
+		window:   config.DedupeWindow.Milliseconds(),
+		maxBytes: config.MaxBytes,
+		owners:   map[string]owner{},
+		unsaved:  map[string]webhook.Destination{},
+	}
+}
+
+// prepared returns the statement for a text, prepared once.
+func (s *session) prepared(text string) (*sql.Stmt, error) {
+	if stmt, ok := s.stmts[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	s.stmts[text] = stmt
+	return stmt, nil
+}
+
+// exec runs a statement and returns the number of rows that it changed.
+func (s *session) exec(text string, args ...any) (int64, error) {
+	stmt, err := s.prepared(text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// row reads at most one row into dest and reports whether there was one.
+func (s *session) row(text string, args []any, dest ...any) (bool, error) {
+	stmt, err := s.prepared(text)
+	if err != nil {
+		return false, err
+	}
+	err = stmt.QueryRowContext(context.Background(), args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls scan for every row.
+func (s *session) each(text string, args []any, scan func(*sql.Rows) error) error {
+	stmt, err := s.prepared(text)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(context.Background(), args...)
+	return eachRow(rows, err, scan)
+}
+
+// eachRow reads rows to their end and closes them.
+func eachRow(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// number reads a single number.
+func (s *session) number(text string, args ...any) (int64, error) {
+	var n int64
+	_, err := s.row(text, args, &n)
+	return n, err
+}
+
+// begin starts a transaction and measures how much room it has.
+func (s *session) begin() error {
+	if _, err := s.exec(`BEGIN IMMEDIATE`); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	s.room = math.MaxInt64
+	if s.maxBytes == 0 {
+		return nil
+	}
+	used, err := s.used()
+	if err != nil {
+		return fmt.Errorf("measuring the database: %w", err)
+	}
+	s.room = s.maxBytes - used
+	return nil
+}
+
+// used is the size of what is stored: pages in use and the log beside them.
+// Free pages do not count, the next event takes them.
+func (s *session) used() (int64, error) {
+	pages, err := s.number(`PRAGMA page_count`)
+	if err != nil {
+		return 0, err
+	}
+	free, err := s.number(`PRAGMA freelist_count`)
+	if err != nil {
+		return 0, err
+	}
+	return (pages-free)*s.pageSize + fileSize(s.path+"-wal"), nil
+}
+
+// fileSize is 0 for a file that is not there.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// commit writes the gates that have gathered and ends the transaction.
+func (s *session) commit() error {
+	if err := s.saveGates(); err != nil {
+		return fmt.Errorf("saving gates: %w", err)
+	}
+	if _, err := s.exec(`COMMIT`); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	return nil
+}
+
+// rollback ends the transaction without a trace. Its error means that the
+// connection is stuck in a transaction and cannot be used any more.
+func (s *session) rollback() error {
+	clear(s.owners)
+	clear(s.unsaved)
+	idle, err := s.idle()
+	if err != nil || idle {
+		return err
+	}
+	if _, err := s.exec(`ROLLBACK`); err != nil {
+		return fmt.Errorf("rolling back: %w", err)
+	}
+	return nil
+}
+
+// idle reports whether no transaction is open. SQLite ends one by itself on
+// some errors (a full disk), and then a rollback would be an error.
+func (s *session) idle() (bool, error) {
+	var idle bool
+	err := s.conn.Raw(func(conn any) error {
+		idle = conn.(*sqlite3.SQLiteConn).AutoCommit()
+		return nil
+	})
+	return idle, err
+}
+
+// nextPlace returns the place of an event received at ms.
+func (s *session) nextPlace(ms int64) int64 {
+	s.counter++
+	return place(ms) | s.counter&counterMask
+}

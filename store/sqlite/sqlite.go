@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Config says where the store is and how much it keeps.
+type Config struct {
+	// Path of the database file. Its directory must exist.
+	Path string
+	// DedupeWindow is how long a key is remembered from its first copy on. 0
+	// is DefaultDedupeWindow.
+	DedupeWindow time.Duration
+	// MaxBytes caps the size of database and log: at the cap Accept answers
+	// new events with webhook.ErrFull. 0 is no cap.
+	MaxBytes int64
+	// Readers is the number of reading connections. 0 is DefaultReaders.
+	Readers int
+}
+
+// The defaults of Config.
+const (
+	DefaultDedupeWindow = 14 * 24 * time.Hour
+	DefaultReaders      = 4
+)
+
+func (c Config) withDefaults() Config {
+	if c.DedupeWindow == 0 {
+		c.DedupeWindow = DefaultDedupeWindow
+	}
+	if c.Readers == 0 {
+		c.Readers = DefaultReaders
+	}
+	return c
+}
+
+// Store is an open database. All methods may be called from any goroutine.
+type Store struct {
+	path       string
+	cleanStart bool
+
+	lock    lockFile
+	pool    *sql.DB // of the writer: one connection
+	session *session
+	reads   *sql.DB
+	writer  *writer
+	owned   sync.WaitGroup // the writer goroutine
+
+	closing  sync.Once
+	closeErr error
+}
+
+// Open opens the database at config.Path, makes it if there is none, and
+// starts the writer. It refuses, with one line that says what to do, a
+// directory or file that cannot be written, a database that another process
+// has open, one of another program, and one of a newer version.
+//
+// Its cost does not depend on how much is stored.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	config = config.withDefaults()
+	path, err := resolve(config.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := probeFilesAndDirectory(path); err != nil {
+		return nil, err
+	}
+	lock, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{path: path, lock: lock}
+	if err := store.open(ctx, config); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), store.release())
+	}
+	return store, nil
+}
+
+func probeFilesAndDirectory(path string) error {
+	if err := refuseDirectory(path); err != nil {
+		return err
+	}
+	return probe(filepath.Dir(path))
+}
+
+// open does what needs the lock.
+func (s *Store) open(ctx context.Context, config Config) error {
+	if err := probeFiles(s.path); err != nil {
+		return err
+	}
+	s.pool = newConnector(s.path, "rw", shape, common, writing).open(1)
+	if err := s.openSession(ctx, config); err != nil {
+		return err
+	}
+	s.reads = newConnector(s.path, "ro", common, reading).open(config.Readers)
+	if err := s.reads.PingContext(ctx); err != nil {
+		return fmt.Errorf("opening a reader: %w", err)
+	}
+	s.writer = newWriter(s.session)
+	s.owned.Go(s.writer.run)
+	return nil
+}
+
+// openSession readies the writing connection: schema, cached facts, the mark
+// of the start.
+func (s *Store) openSession(ctx context.Context, config Config) error {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s.session = newSession(conn, s.path, config)
+	steps, err := loadMigrations(migrations)
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, conn, steps); err != nil {
+		return err
+	}
+	if err := s.session.load(); err != nil {
+		return err
+	}
+	if s.cleanStart, err = s.session.markStarted(); err != nil {
+		return fmt.Errorf("marking the start: %w", err)
+	}
+	return nil
+}
+
+// Close takes no new work, finishes what is queued, empties the log into the
+// database, notes that the stop was clean, and gives the lock up. When ctx ends
+// first it returns the cause of that at once, and the next start will not be a
+// clean one; everything that was acknowledged is kept either way.
+func (s *Store) Close(ctx context.Context) error {
+	s.closing.Do(func() { s.closeErr = s.close(ctx) })
+	return s.closeErr
+}
+
+func (s *Store) close(ctx context.Context) error {
+	close(s.writer.stop)
+	select {
+	case <-s.writer.gone:
+	case <-ctx.Done():
+		return fmt.Errorf("closing the store: %w", context.Cause(ctx))
+	}
+	s.owned.Wait()
+	var err error
+	if err = s.reads.Close(); err == nil && s.writer.err == nil {
+		err = s.session.markStopped()
+	}
+	return errors.Join(err, s.release())
+}
+
+// release closes what is open, in the reverse order.
+func (s *Store) release() error {
+	var errs []error
+	if s.reads != nil {
+		errs = append(errs, s.reads.Close())
+	}
+	if s.session != nil {
+		errs = append(errs, s.session.close())
+	}
+	if s.pool != nil {
+		errs = append(errs, s.pool.Close())
+	}
+	return errors.Join(append(errs, s.lock.unlock())...)
+}
+
+// Failed is closed when the writer has died: nothing can be stored any more,
+// every caller gets an error, and the process should end. [Store.Err] says why.
+func (s *Store) Failed() <-chan struct{} { return s.writer.failed }
+
+// Err returns why the writer died, nil while it lives.
+func (s *Store) Err() error {
+	select {
+	case <-s.writer.failed:
+		return s.writer.err
+	default:
+		return nil
+	}
+}
+
+// CleanStart reports whether the process before this one closed the store. A
+// new database is clean. After an unclean stop requests may have been in
+// flight whose answers nobody wrote down.
+func (s *Store) CleanStart() bool { return s.cleanStart }
+
+// Path returns the database's path behind any symbolic link.
+func (s *Store) Path() string { return s.path }

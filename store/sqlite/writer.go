@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"weir/webhook"
+)
+
+// The bounds of one transaction. What has gathered beyond them waits for the
+// next.
+const (
+	queueLength   = 1024
+	maxBatchOps   = 256
+	maxBatchBytes = 8 << 20
+)
+
+// An operation is waiting, then either begun by the writer or abandoned by its
+// caller; whoever comes first decides.
+const (
+	waiting int32 = iota
+	begun
+	abandoned
+)
+
+// operation is one piece of work for the writer.
+type operation struct {
+	// apply does the work inside a transaction. It may run twice, with a
+	// rollback between. Where it refuses (see refused) it has written nothing.
+	apply func(*session) error
+	bytes int
+	state atomic.Int32
+	err   error
+	// done is closed when err is final.
+	done chan struct{}
+}
+
+// writer owns the only writing connection and commits what has gathered in one
+// transaction. There is no timer: the batch is what arrived during the last
+// commit, so an idle store commits at once and a busy one shares the sync.
+type writer struct {
+	session *session
+	queue   chan *operation
+	// stop asks it to finish what is queued; gone is closed when it has ended
+	// and the session is free.
+	stop chan struct{}
+	gone chan struct{}
+	// failed is closed when it died, after err was set.
+	failed chan struct{}
+	err    error
+
+	transactions atomic.Int64
+	operations   atomic.Int64
+	batch        []*operation // reused
+}
+
+func newWriter(session *session) *writer {
+	return &writer{
+		session: session,
+		queue:   make(chan *operation, queueLength),
+		stop:    make(chan struct{}),
+		gone:    make(chan struct{}),
+		failed:  make(chan struct{}),
+	}
+}
+
+// errClosed answers work that comes after Close.
+var errClosed = fmt.Errorf("%w: the store is closed", webhook.ErrUnavailable)
+
+// do hands an operation to the writer and waits for its commit. When ctx ends
+// first the operation is dropped if it has not begun; otherwise the commit
+// stands, and the caller does not learn of it.
+func (w *writer) do(ctx context.Context, bytes int, apply func(*session) error) error {
+	op := &operation{apply: apply, bytes: bytes, done: make(chan struct{})}
+	select {
+	case <-w.stop:
+		return errClosed
+	default:
+	}
+	select {
+	case w.queue <- op:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the writer: %w", context.Cause(ctx))
+	case <-w.gone:
+		return w.ended()
+	}
+	select {
+	case <-op.done:
+		return op.err
+	case <-ctx.Done():
+		op.state.CompareAndSwap(waiting, abandoned)
+		return fmt.Errorf("waiting for the commit: %w", context.Cause(ctx))
+	case <-w.gone:
+		return w.afterEnd(op)
+	}
+}
+
+// afterEnd answers for an operation whose writer has ended: it may have been
+// the last that was finished.
+func (w *writer) afterEnd(op *operation) error {
+	select {
+	case <-op.done:
+		return op.err
+	default:
+		return w.ended()
+	}
+}
+
+// ended says why there is no writer. It may be called after gone is closed.
+func (w *writer) ended() error {
+	if w.err != nil {
+		return unavailable(w.err)
+	}
+	return errClosed
+}
+
+// run is the writer goroutine.
+func (w *writer) run() {
+	defer close(w.gone)
+	defer func() {
+		if p := recover(); p != nil {
+			w.fail(fmt.Errorf("the writer panicked: %v", p))
+		}
+	}()
+	for w.err == nil {
+		select {
+		case op := <-w.queue:
+			w.process(w.gather(op))
+			continue
+		default:
+		}
+		select {
+		case op := <-w.queue:
+			w.process(w.gather(op))
+		case <-w.stop:
+			if len(w.queue) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// fail makes the writer's death known.
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+		close(w.failed)
+	}
+}
+
+// gather takes what is queued behind the first operation, within the bounds.
+func (w *writer) gather(first *operation) []*operation {
+	batch := append(w.batch[:0], first)
+	bytes := first.bytes
+	for len(batch) < maxBatchOps && bytes < maxBatchBytes {
+		select {
+		case op := <-w.queue:
+			batch = append(batch, op)
+			bytes += op.bytes
+			continue
+		default:
+		}
+		break
+	}
+	w.batch = batch
+	return batch
+}
+
+// process commits a batch and answers everyone in it.
+func (w *writer) process(batch []*operation) {
+	live := batch[:0]
+	for _, op := range batch {
+		if op.state.CompareAndSwap(waiting, begun) {
+			live = append(live, op)
+		}
+	}
+	if len(live) == 0 {
+		return
+	}
+	err := w.transact(live)
+	if err != nil && len(live) > 1 && !passing(err) && w.err == nil {
+		w.separately(live)
+	} else if err != nil {
+		w.answer(live, err)
+	}
+	for _, op := range live {
+		close(op.done)
+	}
+	clear(w.batch)
+}
+
+// separately gives each operation of a batch that failed a transaction of its
+// own, so that one bad operation harms no other.
+func (w *writer) separately(batch []*operation) {
+	for i := range batch {
+		alone := batch[i : i+1]
+		if w.err != nil {
+			w.answer(alone, w.err)
+		} else if err := w.transact(alone); err != nil {
+			w.answer(alone, err)
+		}
+	}
+}
+
+// answer sets the error of operations that were not committed.
+func (w *writer) answer(batch []*operation, err error) {
+	if passing(err) || w.err != nil {
+		err = unavailable(err)
+	}
+	for _, op := range batch {
+		op.err = err
+	}
+}
+
+// transact runs a batch in one transaction. After an error nothing of it is
+// stored.
+func (w *writer) transact(batch []*operation) error {
+	err := w.attempt(batch)
+	if err == nil {
+		w.transactions.Add(1)
+		w.operations.Add(int64(len(batch)))
+		return nil
+	}
+	if stuck := w.session.rollback(); stuck != nil {
+		w.fail(errors.Join(err, stuck))
+	} else if fatal(err) {
+		w.fail(err)
+	}
+	return err
+}
+
+func (w *writer) attempt(batch []*operation) error {
+	if err := w.session.begin(); err != nil {
+		return err
+	}
+	for _, op := range batch {
+		op.err = op.apply(w.session)
+		if op.err != nil && !refused(op.err) {
+			return op.err
+		}
+	}
+	return w.session.commit()
+}
