@@ -19,8 +19,8 @@ type mark struct {
 	n  int
 }
 
-// add counts one more at now and returns how many the window holds.
-func (s *sliding) add(now time.Time) int {
+// add counts one more at now.
+func (s *sliding) add(now time.Time) {
 	s.forget(now)
 	grain := max(time.Millisecond, s.per>>16)
 	last := len(s.marks) - 1
@@ -32,7 +32,6 @@ func (s *sliding) add(now time.Time) int {
 	}
 	s.n++
 	s.worst = max(s.worst, s.n)
-	return s.n
 }
 
 // count returns how many the window holds at now.
