@@ -3,7 +3,9 @@ package signature
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,12 +89,16 @@ type HMAC struct {
 // Verifier checks the requests of one source. It does not change and may be
 // used by many goroutines at once.
 type Verifier struct {
-	config  Config
-	scheme  scheme
+	config Config
+	scheme scheme
+	// all are the ways of the scheme, proofs those that the secrets can open.
+	all     []proof
 	proofs  []proof
 	secrets []secret
 	keys    []keyRule
-	singles []string
+	// singles are the headers that may not be doubled.
+	singles  []string
+	signsURL bool
 }
 
 // New checks a configuration and returns its verifier. The error names every
@@ -106,12 +112,14 @@ func New(config Config) (*Verifier, error) {
 	v := &Verifier{config: config, scheme: definition}
 	problems := []error{config.check()}
 	v.secrets = readSecrets(definition, config.Secrets, &problems)
-	v.proofs = proofsFor(definition, config, v.secrets, &problems)
+	v.all = proofsFor(definition, config, &problems)
+	v.proofs = openable(v.all, v.secrets)
 	v.keys = keysFor(definition, config.Key, &problems)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	v.singles = v.singleValued()
+	v.signsURL = slices.ContainsFunc(v.proofs, proof.needsURL)
 	return v, nil
 }
 
@@ -157,37 +165,35 @@ func isPublicURL(text string) bool {
 		u.Host != "" && !strings.ContainsAny(text, "?#")
 }
 
-// proofsFor returns the ways in that the configured secrets can open.
-func proofsFor(definition scheme, config Config, secrets []secret, problems *[]error) []proof {
+// proofsFor returns the ways in that the scheme has.
+func proofsFor(definition scheme, config Config, problems *[]error) []proof {
 	all, err := definition.proofs(config)
 	if err != nil {
 		*problems = append(*problems, err)
 		return nil
 	}
-	var usable []proof
 	for _, p := range all {
+		if s, isSigned := p.(*signed); isSigned {
+			s.header = http.CanonicalHeaderKey(s.header)
+			s.stamp.header = http.CanonicalHeaderKey(s.stamp.header)
+		}
 		if p.needsURL() && config.PublicURL == "" {
 			*problems = append(*problems, fmt.Errorf("scheme %s signs the URL: the public URL is needed", definition.name))
-			return nil
 		}
-		if opens(p, secrets) {
+	}
+	return all
+}
+
+// openable returns the ways in that the configured secrets can open.
+func openable(all []proof, secrets []secret) []proof {
+	var usable []proof
+	for _, p := range all {
+		opens := func(s secret) bool { return p.takes(s.kind) }
+		if p.takes(noSecret) || slices.ContainsFunc(secrets, opens) {
 			usable = append(usable, p)
 		}
 	}
 	return usable
-}
-
-// opens reports whether one of the secrets is of a kind that the proof takes.
-func opens(p proof, secrets []secret) bool {
-	if p.takes(noSecret) {
-		return true
-	}
-	for _, s := range secrets {
-		if p.takes(s.kind) {
-			return true
-		}
-	}
-	return false
 }
 
 // singleValued lists the headers that may not be doubled.
@@ -223,10 +229,11 @@ func (v *Verifier) DefaultOnConflict() webhook.OnConflict {
 func (v *Verifier) Unsigned() bool { return v.scheme.name == "none" }
 
 // TokenHeaders names the request headers that hold a secret itself, in
-// canonical form. They must never be stored, logged or forwarded.
+// canonical form: also of ways that are not configured, because the sender may
+// show its token all the same. They must never be stored, logged or forwarded.
 func (v *Verifier) TokenHeaders() []string {
 	var names []string
-	for _, p := range v.proofs {
+	for _, p := range v.all {
 		if t, isToken := p.(token); isToken && t.header != "" {
 			names = append(names, t.header)
 		}
@@ -237,7 +244,7 @@ func (v *Verifier) TokenHeaders() []string {
 // TokenQuery names the query parameter that holds a secret; empty without
 // one. The query must then never be stored, logged or forwarded.
 func (v *Verifier) TokenQuery() string {
-	for _, p := range v.proofs {
+	for _, p := range v.all {
 		if t, isToken := p.(token); isToken && t.query != "" {
 			return t.query
 		}
@@ -250,7 +257,7 @@ func (v *Verifier) TokenQuery() string {
 // logged.
 func (v *Verifier) SignatureHeaders() []string {
 	var names []string
-	for _, p := range v.proofs {
+	for _, p := range v.all {
 		if _, isToken := p.(token); !isToken {
 			names = append(names, p.headers()...)
 		}

@@ -50,7 +50,7 @@ func echo(values []string) (Verdict, bool) {
 	if len(values) != 1 || values[0] == "" || len(values[0]) > MaxChallenge {
 		return refusedHandshake(webhook.ResultMalformed, http.StatusBadRequest, "no usable challenge in the query"), true
 	}
-	return accepted(plain(http.StatusOK, values[0])), true
+	return answered(plain(http.StatusOK, values[0])), true
 }
 
 // metaHandshake shows the hub.challenge to whoever knows the verify token.
@@ -95,13 +95,14 @@ func cloudEventsHandshake(v *Verifier, r Request) (Verdict, bool) {
 	reply.Header.Set("Allow", "GET, HEAD, POST, OPTIONS")
 	reply.Header.Set("WebHook-Allowed-Origin", origins[0])
 	reply.Header.Set("WebHook-Allowed-Rate", rate)
-	return accepted(reply), true
+	return answered(reply), true
 }
 
 // isOrigin bounds what is echoed into a header: visible ASCII of a host name's
 // length.
 func isOrigin(text string) bool {
-	return text != "" && len(text) <= 253 && strings.Trim(text, "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") == ""
+	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
+	return text != "" && len(text) <= 253 && strings.IndexFunc(text, hidden) < 0
 }
 
 // slackChallenge answers url_verification.

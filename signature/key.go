@@ -30,23 +30,21 @@ const (
 type keyRule struct {
 	kind  place
 	names []string
+	// from is the text of [Verdict.KeyFrom].
+	from string
 }
 
-func header(names ...string) keyRule { return keyRule{inHeader, names} }
+func ruleOf(kind place, names []string) keyRule {
+	return keyRule{kind, names, string(kind) + ":" + strings.Join(names, "+")}
+}
 
-func member(names ...string) keyRule { return keyRule{inJSON, names} }
+func header(names ...string) keyRule { return ruleOf(inHeader, names) }
+
+func member(names ...string) keyRule { return ruleOf(inJSON, names) }
 
 func idThatIsSigned() keyRule { return keyRule{kind: signedID} }
 
-func field(names ...string) keyRule { return keyRule{inForm, names} }
-
-// from is the text of [Verdict.KeyFrom].
-func (k keyRule) from() string {
-	if k.kind == wholeBody {
-		return string(wholeBody)
-	}
-	return string(k.kind) + ":" + strings.Join(k.names, "+")
-}
+func field(names ...string) keyRule { return ruleOf(inForm, names) }
 
 // keysFor reads the setting KEY; empty means the scheme's own rules.
 func keysFor(definition scheme, setting string, problems *[]error) []keyRule {
@@ -65,7 +63,7 @@ func parseKey(setting string) ([]keyRule, error) {
 	case "none":
 		return nil, nil
 	case "body":
-		return []keyRule{{kind: wholeBody}}, nil
+		return []keyRule{{kind: wholeBody, from: string(wholeBody)}}, nil
 	}
 	kind, name, _ := strings.Cut(setting, ":")
 	switch place(kind) {
@@ -103,9 +101,9 @@ func (v *Verifier) key(in *input) (key, from string, refused *refusal) {
 		}
 		if found := rule.find(v.config.Source, in); found != "" {
 			if rule.kind == signedID {
-				rule = header(in.idHeader)
+				return bounded(found), "header:" + in.idHeader, nil
 			}
-			return bounded(found), rule.from(), nil
+			return bounded(found), rule.from, nil
 		}
 	}
 	return "", "", nil
@@ -187,6 +185,9 @@ var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // join puts the parts of a key together; empty where one is missing.
 func join(names []string, read func(name string) string) string {
+	if len(names) == 1 {
+		return read(names[0])
+	}
 	parts := make([]string, len(names))
 	for i, name := range names {
 		part := read(name)

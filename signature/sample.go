@@ -42,14 +42,20 @@ func (v *Verifier) Sample(id string, now time.Time) Request {
 	for name, value := range made.headers {
 		header.Set(name, fill(value))
 	}
-	body := []byte(fill(orElse(made.body, `{"id":"{id}","type":"sample","created_at":"{time}"}`)))
-	if len(v.keys) == 1 && v.keys[0].kind == inJSON && len(v.keys[0].names) == 1 && v.keys[0].find("", &input{Request: Request{Body: body}, maxBody: DefaultMaxBody}) == "" {
-		body = nested(v.keys[0].names[0], id)
-	}
+	body := fill(orElse(made.body, `{"id":"{id}","type":"sample","created_at":"{time}"}`))
 	return Request{
 		Method: http.MethodPost, Target: "/hooks/" + v.config.Source,
-		Header: header, Body: body,
+		Header: header, Body: v.withKey([]byte(body), id),
 	}
+}
+
+// withKey returns another body where the configured key is a member that this
+// one does not have.
+func (v *Verifier) withKey(body []byte, id string) []byte {
+	if len(v.keys) != 1 || v.keys[0].kind != inJSON || v.keys[0].inBody(body) != "" {
+		return body
+	}
+	return nested(v.keys[0].names[0], id)
 }
 
 // nested returns a JSON object with a text at a path.
@@ -113,10 +119,13 @@ func sampleOf(name string) sample {
 			headers: map[string]string{"X-Gitea-Event": "push", "X-Gitea-Delivery": "{id}"},
 			body:    `{"ref":"refs/heads/main","total_commits":{number}}`,
 		},
-		"dropbox":      {body: `{"list_folder":{"accounts":["{id}"]}}`},
-		"intercom":     {body: `{"type":"notification_event","id":"{id}","topic":"ping"}`},
-		"telegram":     {body: `{"update_id":{number},"message":{"message_id":1,"text":"high water"}}`},
-		"lemonsqueezy": {headers: map[string]string{"X-Event-Name": "order_created"}, body: `{"meta":{"event_name":"order_created"},"data":{"id":"{number}"}}`},
+		"dropbox":  {body: `{"list_folder":{"accounts":["{id}"]}}`},
+		"intercom": {body: `{"type":"notification_event","id":"{id}","topic":"ping"}`},
+		"telegram": {body: `{"update_id":{number},"message":{"message_id":1,"text":"high water"}}`},
+		"lemonsqueezy": {
+			headers: map[string]string{"X-Event-Name": "order_created"},
+			body:    `{"meta":{"event_name":"order_created"},"data":{"id":"{number}"}}`,
+		},
 		"cloudevents": {
 			headers: map[string]string{"ce-specversion": "1.0", "ce-type": "sample", "ce-source": "/weir", "ce-id": "{id}"},
 			body:    `{"level":{number}}`,

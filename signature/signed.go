@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -87,6 +88,7 @@ type mark struct {
 
 // signed is a signature in a header, over a template of the request.
 type signed struct {
+	// header is in canonical form, as are the timestamp's and chooser.
 	header string
 	// separator stands between the entries of the header's value; empty
 	// where the value is one signature.
@@ -121,7 +123,7 @@ func (s *signed) headers() []string {
 }
 
 func (s *signed) present(in *input) bool {
-	return len(in.Header[http.CanonicalHeaderKey(s.header)]) > 0
+	return len(in.Header[s.header]) > 0
 }
 
 func (s *signed) missing() string { return "no signature header " + s.header }
@@ -137,15 +139,14 @@ func (s *signed) check(v *Verifier, in *input, now time.Time) (int, *refusal) {
 	if refused != nil {
 		return -1, refused
 	}
-	at, refused := s.stamp.read(in)
-	if refused != nil {
+	if refused := s.stamp.find(in); refused != nil {
 		return -1, refused
 	}
 	place, refused := s.match(v, in, candidates)
 	if refused != nil {
 		return -1, refused
 	}
-	return place, s.stamp.fresh(at, now, v.config.Tolerance)
+	return place, s.stamp.fresh(in, now, v.config.Tolerance)
 }
 
 // read takes the header apart and finds the texts that are signed with it.
@@ -174,14 +175,12 @@ func (s *signed) candidates(in *input, value string) ([]candidate, *refusal) {
 	if s.choose != nil {
 		marks = s.choose(in.Header, marks)
 	}
-	entries := []string{value}
-	if s.separator != "" {
-		entries = strings.SplitN(value, s.separator, maxEntries+1)
-		entries = entries[:min(len(entries), maxEntries)]
-	}
 	var found []candidate
-	looked := 0
-	for _, entry := range entries {
+	seen, looked := 0, 0
+	for entry := range s.entries(value) {
+		if seen++; seen > maxEntries {
+			break
+		}
 		if text, isStamp := s.stamp.entry(entry); isStamp {
 			if in.stamp != "" {
 				return nil, malformed("header " + s.header + " has two timestamps")
@@ -200,6 +199,14 @@ func (s *signed) candidates(in *input, value string) ([]candidate, *refusal) {
 		}
 	}
 	return found, nil
+}
+
+// entries are the parts of a list, or the value itself where it is none.
+func (s *signed) entries(value string) iter.Seq[string] {
+	if s.separator == "" {
+		return func(yield func(string) bool) { yield(value) }
+	}
+	return strings.SplitSeq(value, s.separator)
 }
 
 // match tries every secret on every candidate, the current secret first.

@@ -35,29 +35,18 @@ func (s stampRule) entry(text string) (string, bool) {
 	return text[len(s.item):], true
 }
 
-// read finds and parses the timestamp; the zero time is none.
-func (s stampRule) read(in *input) (time.Time, *refusal) {
-	switch {
-	case s.header != "":
+// find makes sure that the text that is signed as the time is there. The body
+// is not looked at.
+func (s stampRule) find(in *input) *refusal {
+	if s.header != "" {
 		if in.stamp = in.Header.Get(s.header); in.stamp == "" {
-			return time.Time{}, bad("no header " + s.header)
+			return bad("no header " + s.header)
 		}
-	case s.item != "":
-		if in.stamp == "" {
-			return time.Time{}, bad("no timestamp in the signature header")
-		}
-	case s.member != "":
-		if in.stamp = jsonText(in.json(), s.member); in.stamp == "" {
-			return time.Time{}, nil
-		}
-	default:
-		return time.Time{}, nil
 	}
-	at, ok := s.form.parse(in.stamp)
-	if !ok {
-		return time.Time{}, bad("the timestamp is not of the sender's form")
+	if s.item != "" && in.stamp == "" {
+		return bad("no timestamp in the signature header")
 	}
-	return at, nil
+	return nil
 }
 
 // parse is strict: plain ASCII digits without a sign, at most 15 of them, or
@@ -86,10 +75,17 @@ func (f stampForm) parse(text string) (time.Time, bool) {
 }
 
 // fresh refuses what was signed too far from now, either way. It is asked
-// only about a timestamp whose signature is right.
-func (s stampRule) fresh(at, now time.Time, tolerance time.Duration) *refusal {
-	if s == (stampRule{}) || at.IsZero() {
+// only about a request whose signature is right.
+func (s stampRule) fresh(in *input, now time.Time, tolerance time.Duration) *refusal {
+	if s.member != "" {
+		in.stamp = jsonText(in.json(), s.member)
+	}
+	if in.stamp == "" {
 		return nil
+	}
+	at, ok := s.form.parse(in.stamp)
+	if !ok {
+		return bad("the timestamp is not of the sender's form")
 	}
 	// Sub saturates, so a time millions of years away cannot wrap around.
 	switch off := now.Sub(at); {

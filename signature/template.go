@@ -80,9 +80,9 @@ func (t template) write(w io.Writer, in *input) *refusal {
 		case partURI:
 			text = decodeSome(in.url)
 		case partForm:
-			text, refused = twilioForm(in)
+			text, refused = in.fieldsBy(twilioForm)
 		case partPayload:
-			text, refused = giteaPayload(in)
+			text, refused = in.fieldsBy(giteaPayload)
 		default:
 			text = part
 		}
@@ -122,6 +122,15 @@ func isForm(in *input) (form, stated bool) {
 	value := in.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(value)
 	return err == nil && kind == "application/x-www-form-urlencoded", value != ""
+}
+
+// fieldsBy reads the form once for all secrets and addresses that are tried.
+func (in *input) fieldsBy(read func(*input) (string, *refusal)) (string, *refusal) {
+	if !in.fieldsDone {
+		in.fields, in.fieldsBad = read(in)
+		in.fieldsDone = true
+	}
+	return in.fields, in.fieldsBad
 }
 
 // twilioForm returns the names and values of a form, sorted by name and then

@@ -84,6 +84,10 @@ type input struct {
 	plain     []byte
 	plainDone bool
 	maxBody   int64
+	// fields is what a form gives to the signed content, made once.
+	fields     string
+	fieldsBad  *refusal
+	fieldsDone bool
 }
 
 // Verify checks a POST request at the time now. The signature is checked over
@@ -129,7 +133,9 @@ func (v *Verifier) open(r Request) (*input, *refusal) {
 		}
 		in.signed, in.plain, in.plainDone = plain, plain, true
 	}
-	in.url = v.publicURL(r.Target)
+	if v.signsURL {
+		in.url = v.publicURL(r.Target)
+	}
 	return in, nil
 }
 

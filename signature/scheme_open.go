@@ -1,0 +1,93 @@
+package signature
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// tokenSchemes show a shared secret with the request.
+func tokenSchemes() []scheme {
+	return []scheme{
+		{
+			name: "telegram", secret: sharedText,
+			proofs: always(token{header: "X-Telegram-Bot-Api-Secret-Token"}),
+			keys:   []keyRule{member("update_id")},
+		},
+		{
+			name: "cloudevents", secret: sharedText, handshake: cloudEventsHandshake,
+			proofs: always(token{header: "Authorization", auth: "Bearer"}, token{query: "access_token"}),
+			keys:   []keyRule{header("ce-id", "ce-source"), member("id", "source")},
+		},
+	}
+}
+
+// openSchemes are those that belong to no sender. Their senders may give an
+// Idempotency-Key.
+func openSchemes() []scheme {
+	keys := []keyRule{header("Idempotency-Key")}
+	return []scheme{
+		{name: "hmac", secret: literalKey, proofs: hmacProofs, keys: keys},
+		{name: "token", secret: sharedText, proofs: tokenProofs, keys: keys, challenge: graphChallenge},
+		{name: "basic", secret: credentials, proofs: always(token{header: "Authorization", auth: "Basic"}), keys: keys},
+		{name: "none", proofs: always(open{}), keys: keys},
+	}
+}
+
+// hmacProofs builds the configurable signature.
+func hmacProofs(c Config) ([]proof, error) {
+	var problems []error
+	if !isHeaderName(c.HMAC.Header) {
+		problems = append(problems, errors.New("the HMAC header is missing or not a header name"))
+	}
+	if c.HMAC.TimestampHeader != "" && !isHeaderName(c.HMAC.TimestampHeader) {
+		problems = append(problems, errors.New("the HMAC timestamp header is not a header name"))
+	}
+	a := algorithm(orElse(c.HMAC.Algorithm, string(sha256MAC)))
+	if a.newHash() == nil {
+		problems = append(problems, errors.New("the HMAC algorithm is not sha1, sha256, sha384 or sha512"))
+	}
+	e := encoding(orElse(c.HMAC.Encoding, string(inHex)))
+	if e != inHex && e != inBase64 {
+		problems = append(problems, errors.New("the HMAC encoding is neither hex nor base64"))
+	}
+	content, err := parseTemplate(c.HMAC.Template)
+	problems = append(problems, err)
+	s := &signed{
+		header: c.HMAC.Header, encoding: e, content: content,
+		marks: []mark{{c.HMAC.Prefix, a}}, stamp: stampRule{header: c.HMAC.TimestampHeader},
+	}
+	problems = append(problems, s.checkParts(c))
+	return []proof{s}, errors.Join(problems...)
+}
+
+// checkParts holds the template and the headers that it needs together.
+func (s *signed) checkParts(c Config) error {
+	if s.content.uses(partTimestamp) != (s.stamp.header != "") {
+		return errors.New("the HMAC template's {timestamp} and the timestamp header need each other")
+	}
+	if !s.content.uses(partID) {
+		return nil
+	}
+	name, found := strings.CutPrefix(orElse(c.Key, "header:Idempotency-Key"), "header:")
+	if !found || !isHeaderName(name) {
+		return errors.New("the HMAC template's {id} needs a key of the form header:NAME")
+	}
+	s.idHeader = name
+	return nil
+}
+
+// tokenProofs reads the setting TOKEN_IN.
+func tokenProofs(c Config) ([]proof, error) {
+	kind, name, _ := strings.Cut(orElse(c.TokenIn, "bearer"), ":")
+	switch {
+	case kind == "bearer" && name == "":
+		return []proof{token{header: "Authorization", auth: "Bearer"}}, nil
+	case kind == "header" && isHeaderName(name):
+		return []proof{token{header: http.CanonicalHeaderKey(name)}}, nil
+	case kind == "query" && name != "":
+		return []proof{token{query: name}}, nil
+	}
+	return nil, fmt.Errorf("token in %q is not bearer, header:NAME or query:NAME", c.TokenIn)
+}
