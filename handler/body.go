@@ -1,0 +1,136 @@
+package handler
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// firstBuffer is how many bytes are taken on trust. Beyond it memory grows
+// only as bytes arrive, so that announcing a large body costs a sender as much
+// as sending one.
+const firstBuffer = 16 << 10
+
+// The faults of a body.
+var (
+	errTooLarge = errors.New("body is too large")
+	errNoRoom   = errors.New("too many bodies at once")
+	errSlow     = errors.New("body is too slow")
+	errBroken   = errors.New("body is broken off")
+)
+
+// buffer is a body in memory, whose bytes are accounted for.
+type buffer struct {
+	room  Bytes
+	taken int64
+	bytes []byte
+}
+
+// release gives the accounted bytes back.
+func (b *buffer) release() {
+	b.room.Release(b.taken)
+	b.taken = 0
+}
+
+// grow makes the capacity exactly size.
+func (b *buffer) grow(size int64) error {
+	if !b.room.Acquire(size - b.taken) {
+		return errNoRoom
+	}
+	b.taken = size
+	grown := make([]byte, len(b.bytes), size)
+	copy(grown, b.bytes)
+	b.bytes = grown
+	return nil
+}
+
+// fill reads a body of at most limit bytes to its end. Declared is its length,
+// or negative where it was not declared.
+func (b *buffer) fill(body io.Reader, declared, limit int64) error {
+	// One byte more than may come shows a body that is longer.
+	most := limit + 1
+	if declared >= 0 && declared < limit {
+		most = declared + 1
+	}
+	if err := b.grow(min(most, firstBuffer)); err != nil {
+		return err
+	}
+	for {
+		n, err := body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		if int64(len(b.bytes)) > limit {
+			return errTooLarge
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return bodyFault(err)
+		}
+		if len(b.bytes) == cap(b.bytes) {
+			if err := b.grow(min(most, 2*int64(cap(b.bytes)))); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// bodyFault says which fault a reading error is.
+func bodyFault(err error) error {
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return errSlow
+	}
+	return errBroken
+}
+
+// readBody reads the whole body within the time that a body may take.
+func (h *receiver) readBody(w http.ResponseWriter, r *http.Request, limit int64) (*buffer, error) {
+	connection := http.NewResponseController(w)
+	// Where no deadline can be set, as in a test without a connection, the
+	// server's own timeouts hold.
+	_ = connection.SetReadDeadline(time.Now().Add(h.config.BodyTimeout))
+	b := &buffer{room: h.config.Inflight}
+	if err := b.fill(r.Body, r.ContentLength, limit); err != nil {
+		b.release()
+		return nil, err
+	}
+	// A deadline that stays would end the connection while the event is
+	// being stored.
+	_ = connection.SetReadDeadline(time.Time{})
+	return b, nil
+}
+
+// The bounds of what is read after an answer, for the benefit of clients that
+// send everything before they read: closing earlier would destroy the answer.
+const (
+	lingerBytes = 64 << 20
+	lingerTime  = 5 * time.Second
+	// keepBytes is how much is read to keep the connection for another
+	// request.
+	keepBytes = 256 << 10
+)
+
+// beforeUnread prepares an answer to a request whose body is not read, or not
+// to its end. The answer must not wait for the body.
+func beforeUnread(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	if r.ContentLength < 0 || r.ContentLength > keepBytes {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// afterUnread sends the answer on its way and then reads on for a while. A
+// client that waits for "100 Continue" has sent nothing and will not.
+func afterUnread(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		return
+	}
+	connection := http.NewResponseController(w)
+	if connection.Flush() != nil || connection.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, lingerBytes)
+}

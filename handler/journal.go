@@ -1,0 +1,118 @@
+package handler
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"weir/webhook"
+)
+
+// refusalLines is how many refusals are logged in a second. The rest are
+// counted by [Stats] and the metrics all the same.
+const refusalLines = 10
+
+// journal writes one line for each event and for each refusal that is not
+// suppressed.
+type journal struct {
+	log *slog.Logger
+
+	mu         sync.Mutex // guards what is below
+	second     time.Time
+	lines      int
+	suppressed int
+}
+
+// allow reports whether a refusal may be logged at now, and how many were
+// suppressed since the last that was.
+func (j *journal) allow(now time.Time) (suppressed int, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if second := now.Truncate(time.Second); !second.Equal(j.second) {
+		j.second, j.lines = second, 0
+	}
+	if j.lines >= refusalLines {
+		j.suppressed++
+		return 0, false
+	}
+	j.lines++
+	suppressed, j.suppressed = j.suppressed, 0
+	return suppressed, true
+}
+
+// tell reports a request to the log, the counters and the observer.
+func (h *receiver) tell(r *http.Request, requestID string, in *intake, out outcome) {
+	if out.result == "" {
+		return
+	}
+	seen := Observation{
+		Source: in.name, Result: out.result, Reason: out.reason, Secret: out.secret,
+		Event: out.receipt.ID, Bytes: in.read, At: in.arrived, Duration: time.Since(in.arrived),
+	}
+	h.config.Stats.observe(seen)
+	h.config.Observe(seen)
+	ctx := r.Context()
+	switch out.result {
+	case webhook.ResultAccepted, webhook.ResultDuplicate:
+		h.lines.event(ctx, seen, out)
+	default:
+		h.lines.refusal(ctx, requestID, h.config.Client(ctx), seen)
+	}
+	if out.alert != "" {
+		h.lines.log.LogAttrs(ctx, slog.LevelWarn, out.alert, slog.String(webhook.LogSource, in.name))
+	}
+	if out.cause != nil {
+		h.lines.failure(ctx, requestID, seen, out.cause)
+	}
+}
+
+// event logs what was stored or repeated.
+func (j *journal) event(ctx context.Context, seen Observation, out outcome) {
+	j.log.LogAttrs(ctx, slog.LevelInfo, "event received",
+		slog.String(webhook.LogSource, seen.Source),
+		slog.String(webhook.LogEvent, seen.Event.String()),
+		slog.String(webhook.LogResult, string(seen.Result)),
+		slog.Int(webhook.LogSecret, seen.Secret),
+		slog.Int64(webhook.LogBytes, seen.Bytes),
+		slog.Duration(webhook.LogDuration, seen.Duration))
+	if len(out.receipt.Reopened) > 0 {
+		j.log.LogAttrs(ctx, slog.LevelInfo, "repeat revived dead deliveries",
+			slog.String(webhook.LogEvent, seen.Event.String()),
+			slog.Any(webhook.LogDestination, out.receipt.Reopened))
+	}
+}
+
+// refusal logs what was not stored, challenges among it.
+func (j *journal) refusal(ctx context.Context, requestID string, client netip.Addr, seen Observation) {
+	suppressed, ok := j.allow(seen.At)
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String(webhook.LogSource, seen.Source),
+		slog.String(webhook.LogResult, string(seen.Result)),
+		slog.String(webhook.LogReason, seen.Reason),
+		slog.String(webhook.LogRequest, requestID),
+	}
+	if client.IsValid() {
+		attrs = append(attrs, slog.String(webhook.LogClient, client.String()))
+	}
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int(webhook.LogSuppressed, suppressed))
+	}
+	j.log.LogAttrs(ctx, slog.LevelInfo, "request not stored", attrs...)
+}
+
+// failure logs our own fault, under the same bound.
+func (j *journal) failure(ctx context.Context, requestID string, seen Observation, cause error) {
+	if _, ok := j.allow(seen.At); !ok {
+		return
+	}
+	j.log.LogAttrs(ctx, slog.LevelError, "event could not be stored",
+		slog.String(webhook.LogSource, seen.Source),
+		slog.String(webhook.LogRequest, requestID),
+		slog.String(webhook.LogError, cause.Error()))
+}

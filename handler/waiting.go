@@ -1,0 +1,86 @@
+package handler
+
+import (
+	"slices"
+	"time"
+
+	"weir/webhook"
+)
+
+// waiting says what a pending delivery waits for and when it may go. The time
+// is zero when only the operator can release it. Status is nil for a
+// destination that is not configured.
+func waiting(d webhook.Delivery, status *webhook.Status, now time.Time) (webhook.WaitingFor, time.Time) {
+	if status == nil {
+		return own(d, now), time.Time{}
+	}
+	if slices.Contains(status.InFlight, d.EventID) {
+		return webhook.WaitInFlight, d.NextAttemptAt
+	}
+	gate := status.Gate
+	if gate.WaitingFor == webhook.WaitDue || gate.WaitingFor == "" {
+		return own(d, now), d.NextAttemptAt
+	}
+	if gate.Until.IsZero() {
+		return gate.WaitingFor, time.Time{}
+	}
+	return gate.WaitingFor, webhook.Later(gate.Until, d.NextAttemptAt)
+}
+
+// own says what a delivery waits for when its destination is open.
+func own(d webhook.Delivery, now time.Time) webhook.WaitingFor {
+	if d.NextAttemptAt.After(now) {
+		return webhook.WaitBackoff
+	}
+	return webhook.WaitDue
+}
+
+// narrow restricts a query for one destination to what waits for something
+// there. It reports false when nothing can.
+func narrow(query webhook.DeliveryQuery, want webhook.WaitingFor, at *viewer) (webhook.DeliveryQuery, bool) {
+	status := at.status(query.Destination)
+	if status == nil {
+		status = &webhook.Status{}
+	}
+	if want == webhook.WaitInFlight {
+		query.Only = status.InFlight
+		return query, len(status.InFlight) > 0
+	}
+	query.Except = status.InFlight
+	query.DueAt = at.now
+	gate := status.Gate.WaitingFor
+	if gate != webhook.WaitDue && gate != "" {
+		return query, want == gate
+	}
+	switch want {
+	case webhook.WaitDue:
+		query.Due = webhook.DueNow
+	case webhook.WaitBackoff:
+		query.Due = webhook.DueLater
+	default:
+		return query, false
+	}
+	return query, true
+}
+
+// queueOf splits a destination's pending deliveries by what they wait for.
+func queueOf(queue webhook.Queue, status webhook.Status) map[webhook.WaitingFor]int {
+	counts := map[webhook.WaitingFor]int{}
+	add := func(waitingFor webhook.WaitingFor, n int) {
+		if n > 0 {
+			counts[waitingFor] += n
+		}
+	}
+	out := min(len(status.InFlight), queue.Pending)
+	add(webhook.WaitInFlight, out)
+	gate := status.Gate.WaitingFor
+	if gate != webhook.WaitDue && gate != "" {
+		add(gate, queue.Pending-out)
+		return counts
+	}
+	// What is in flight was due when it was sent.
+	due := max(queue.Due-out, 0)
+	add(webhook.WaitDue, due)
+	add(webhook.WaitBackoff, queue.Pending-out-due)
+	return counts
+}
