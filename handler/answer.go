@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"weir/signature"
 	"weir/webhook"
 )
 
@@ -42,7 +43,7 @@ func answer(w http.ResponseWriter, source Source, out outcome) {
 	case out.result == webhook.ResultAccepted, out.result == webhook.ResultDuplicate:
 		writeReceipt(w, source, out.receipt)
 	case out.result == webhook.ResultChallenge:
-		writeReply(w, &Reply{Status: http.StatusOK})
+		writeReply(w, &signature.Challenge{Status: http.StatusOK})
 	default:
 		writeProblem(w, refusal(out.result))
 	}
@@ -50,7 +51,7 @@ func answer(w http.ResponseWriter, source Source, out outcome) {
 
 // writeReply writes a prepared answer. Whatever a sender had echoed is plain
 // text to a browser.
-func writeReply(w http.ResponseWriter, reply *Reply) {
+func writeReply(w http.ResponseWriter, reply *signature.Challenge) {
 	header := w.Header()
 	maps.Copy(header, reply.Header)
 	header.Set("X-Content-Type-Options", "nosniff")

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"weir/signature"
 	"weir/webhook"
 )
 
@@ -19,8 +20,8 @@ type Config struct {
 	Sources map[string]Source
 	// Intake stores what was received.
 	Intake Intake
-	// Wake tells the owner of a destination that something new is due.
-	Wake func(destination string)
+	// Wake tells the owners of destinations that something new is due.
+	Wake func(destinations ...string)
 
 	// ClientAddress is the middleware that finds the client's address, and
 	// Client reads what it found.
@@ -122,46 +123,14 @@ type Intake interface {
 	Accept(context.Context, webhook.Arrival) (webhook.Receipt, error)
 }
 
-// Verifier judges requests of one source. It does no I/O.
+// Verifier judges requests of one source. It does no I/O. A
+// [signature.Verifier] is one.
 type Verifier interface {
 	// Verify judges a POST with its whole body.
-	Verify(request Request, now time.Time) Verdict
-	// Handshake judges GET, HEAD and OPTIONS. A Verdict without a Result
-	// means that there is nothing to say.
-	Handshake(request Request, now time.Time) Verdict
-}
-
-// Request is what a [Verifier] sees.
-type Request struct {
-	Method string
-	// URI is the path and query as they were sent.
-	URI    string
-	Header http.Header
-	Body   []byte
-}
-
-// Verdict is what a [Verifier] found.
-type Verdict struct {
-	// Result is ResultAccepted, ResultChallenge or a refusal.
-	Result webhook.Result
-	// Reason is a short phrase for the operator, without any value of the
-	// request. Alert is a sentence that the operator should see in any case.
-	Reason string
-	Alert  string
-	// Key and KeyFrom are as in [webhook.Event].
-	Key     string
-	KeyFrom string
-	// Secret is the position of the secret that matched, 0 is the current.
-	Secret int
-	// Reply is written as it is, when there is one.
-	Reply *Reply
-}
-
-// Reply is a prepared answer, such as that to a challenge.
-type Reply struct {
-	Status int
-	Header http.Header
-	Body   []byte
+	Verify(request signature.Request, now time.Time) signature.Verdict
+	// Handshake judges GET, HEAD and OPTIONS; false means that there is
+	// nothing to answer.
+	Handshake(request signature.Request) (signature.Verdict, bool)
 }
 
 // Strangers bounds the refused requests of a client, which it knows from the
@@ -228,7 +197,7 @@ type Operator interface {
 // Destinations shows and changes the gates of destinations. An unknown name is
 // webhook.ErrNotFound.
 type Destinations interface {
-	Status(name string) (webhook.Status, error)
+	Status(name string, now time.Time) (webhook.Status, error)
 	Pause(ctx context.Context, name string) error
 	// Resume ends the pause and every other hold.
 	Resume(ctx context.Context, name string) error
@@ -274,7 +243,7 @@ func (c Config) withDefaults() Config {
 		c.Stats = NewStats()
 	}
 	if c.Wake == nil {
-		c.Wake = func(string) {}
+		c.Wake = func(...string) {}
 	}
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}

@@ -84,15 +84,19 @@ func (h *api) eachDestination(ctx context.Context, s selection, names []string, 
 	return found, nil
 }
 
+// names lists the destinations.
+func (h *api) names() []string {
+	names := make([]string, 0, len(h.config.Downstreams))
+	for _, downstream := range h.config.Downstreams {
+		names = append(names, downstream.Name)
+	}
+	return names
+}
+
 // from returns the destinations to go through, from the one that a cursor
 // names on.
 func (h *api) from(only, current string) ([]string, error) {
-	var names []string
-	for _, downstream := range h.config.Downstreams {
-		if only == "" || only == downstream.Name {
-			names = append(names, downstream.Name)
-		}
-	}
+	names := slices.DeleteFunc(h.names(), func(name string) bool { return only != "" && name != only })
 	if current == "" {
 		return names, nil
 	}

@@ -159,13 +159,14 @@ func (h *api) viewDestination(r *http.Request, downstream Downstream) (destinati
 	if h.config.Destinations == nil {
 		return destinationView{}, missing("destinations")
 	}
-	status, err := h.config.Destinations.Status(downstream.Name)
+	now := time.Now()
+	status, err := h.config.Destinations.Status(downstream.Name, now)
 	if err != nil {
 		return destinationView{}, err
 	}
 	var queue webhook.Queue
 	if h.config.Queues != nil {
-		queue, err = h.config.Queues.Queue(r.Context(), downstream.Name, time.Now())
+		queue, err = h.config.Queues.Queue(r.Context(), downstream.Name, now)
 		if err != nil {
 			return destinationView{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/signature"
 	"weir/webhook"
 )
 
@@ -239,7 +240,7 @@ type gates struct {
 	statuses map[string]webhook.Status
 }
 
-func (g *gates) Status(name string) (webhook.Status, error) {
+func (g *gates) Status(name string, _ time.Time) (webhook.Status, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	status, known := g.statuses[name]
@@ -279,35 +280,35 @@ func (g *gates) set(name string, do func(*webhook.Status)) error {
 // header X-Delivery.
 type signed struct{}
 
-func (signed) Verify(request Request, _ time.Time) Verdict {
+func (signed) Verify(request signature.Request, _ time.Time) signature.Verdict {
 	signatures := request.Header.Values("X-Signature")
 	switch {
 	case len(signatures) == 0:
-		return Verdict{Result: webhook.ResultBadSignature, Reason: "no signature header"}
+		return signature.Verdict{Result: webhook.ResultBadSignature, Secret: -1, Reason: "no signature header"}
 	case len(signatures) > 1:
-		return Verdict{Result: webhook.ResultMalformed, Reason: "doubled signature header"}
+		return signature.Verdict{Result: webhook.ResultMalformed, Reason: "doubled signature header"}
 	case signatures[0] == "old":
-		return Verdict{Result: webhook.ResultStale, Reason: "timestamp too old"}
+		return signature.Verdict{Result: webhook.ResultStale, Reason: "timestamp too old"}
 	case signatures[0] == "challenge":
-		return Verdict{Result: webhook.ResultChallenge, Reply: &Reply{Status: http.StatusOK, Body: []byte("echo")}}
+		return signature.Verdict{Result: webhook.ResultChallenge, Challenge: &signature.Challenge{Status: http.StatusOK, Body: []byte("echo")}}
 	case signatures[0] == "zipped":
-		return Verdict{Result: webhook.ResultUnsupported, Reason: "content encoding"}
+		return signature.Verdict{Result: webhook.ResultUnsupported, Reason: "content encoding"}
 	case signatures[0] != "valid":
-		return Verdict{Result: webhook.ResultBadSignature, Reason: "wrong secret or altered body"}
+		return signature.Verdict{Result: webhook.ResultBadSignature, Secret: -1, Reason: "wrong secret or altered body"}
 	}
-	return Verdict{Result: webhook.ResultAccepted, Key: request.Header.Get("X-Delivery"), KeyFrom: "header:X-Delivery"}
+	return signature.Verdict{Result: webhook.ResultAccepted, Key: request.Header.Get("X-Delivery"), KeyFrom: "header:X-Delivery"}
 }
 
-func (signed) Handshake(request Request, _ time.Time) Verdict {
+func (signed) Handshake(request signature.Request) (signature.Verdict, bool) {
 	if origin := request.Header.Get("WebHook-Request-Origin"); origin != "" {
-		return Verdict{Result: webhook.ResultChallenge, Reply: &Reply{
+		return signature.Verdict{Result: webhook.ResultChallenge, Challenge: &signature.Challenge{
 			Status: http.StatusOK, Header: http.Header{"Webhook-Allowed-Origin": {origin}},
-		}}
+		}}, true
 	}
-	if strings.Contains(request.URI, "challenge=") {
-		return Verdict{Result: webhook.ResultChallenge, Reply: &Reply{Status: http.StatusOK, Body: []byte("echo")}}
+	if strings.Contains(request.Target, "challenge=") {
+		return signature.Verdict{Result: webhook.ResultChallenge, Challenge: &signature.Challenge{Status: http.StatusOK, Body: []byte("echo")}}, true
 	}
-	return Verdict{}
+	return signature.Verdict{}, false
 }
 
 const token = "operator-token-canary-4711"
@@ -370,10 +371,10 @@ func newHouse(t testing.TB, change func(*Config)) *house {
 		Client:      func(context.Context) netip.Addr { return netip.MustParseAddr("192.0.2.7") },
 		Ready:       func(context.Context) error { return nil },
 		Log:         slog.New(slog.NewJSONHandler(h.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Wake: func(name string) {
+		Wake: func(names ...string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.woken = append(h.woken, name)
+			h.woken = append(h.woken, names...)
 		},
 		Observe: func(seen Observation) {
 			h.mu.Lock()

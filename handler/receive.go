@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"weir/signature"
 	"weir/webhook"
 )
 
@@ -41,7 +42,7 @@ type outcome struct {
 	receipt webhook.Receipt
 	// header holds further fields of the answer, reply all of it.
 	header http.Header
-	reply  *Reply
+	reply  *signature.Challenge
 	body   bodyState
 	// cause is for the log.
 	cause error
@@ -184,34 +185,30 @@ func bodyOutcome(err error) outcome {
 }
 
 // request is the verifier's view.
-func request(r *http.Request, body []byte) Request {
-	return Request{Method: r.Method, URI: r.RequestURI, Header: r.Header, Body: body}
+func request(r *http.Request, body []byte) signature.Request {
+	return signature.Request{Method: r.Method, Target: r.RequestURI, Header: r.Header, Body: body}
 }
 
 // judged takes over what the verifier found.
-func judged(verdict Verdict) outcome {
-	out := outcome{
+func judged(verdict signature.Verdict) outcome {
+	return outcome{
 		result: verdict.Result, reason: verdict.Reason, alert: verdict.Alert,
-		secret: verdict.Secret, reply: verdict.Reply,
+		secret: verdict.Secret, reply: verdict.Challenge,
 	}
-	if out.result != webhook.ResultAccepted && out.result != webhook.ResultChallenge {
-		out.secret = noSecret
-	}
-	return out
 }
 
 // greet answers a handshake; a plain look at the path is answered 200.
 func (h *receiver) greet(r *http.Request, in *intake) outcome {
-	out := judged(in.source.Verifier.Handshake(request(r, nil), in.arrived))
-	if out.result == "" {
+	verdict, meant := in.source.Verifier.Handshake(request(r, nil))
+	if !meant {
 		// Somebody looks whether the path is there: no webhook, no result.
-		return outcome{reply: &Reply{Status: http.StatusOK}}
+		return outcome{reply: &signature.Challenge{Status: http.StatusOK}}
 	}
-	return out
+	return judged(verdict)
 }
 
 // arrival makes the event.
-func (h *receiver) arrival(r *http.Request, in *intake, verdict Verdict, body []byte) webhook.Arrival {
+func (h *receiver) arrival(r *http.Request, in *intake, verdict signature.Verdict, body []byte) webhook.Arrival {
 	event := webhook.Event{
 		Source: in.name, Key: verdict.Key, KeyFrom: verdict.KeyFrom,
 		ReceivedAt: in.arrived.UTC().Truncate(time.Millisecond),
@@ -288,8 +285,8 @@ func (h *receiver) wake(arrival webhook.Arrival, receipt webhook.Receipt) {
 	if receipt.Result == webhook.ResultAccepted {
 		due = arrival.To
 	}
-	for _, destination := range due {
-		h.config.Wake(destination)
+	if len(due) > 0 {
+		h.config.Wake(due...)
 	}
 }
 

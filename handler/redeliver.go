@@ -119,9 +119,7 @@ func (h *api) redeliverMany(r *http.Request) (result, error) {
 	if ask.DryRun {
 		return ok(found)
 	}
-	for _, downstream := range h.config.Downstreams {
-		h.config.Wake(downstream.Name)
-	}
+	h.config.Wake(h.names()...)
 	return accepted(found)
 }
 

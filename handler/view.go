@@ -108,7 +108,7 @@ func (v *viewer) status(name string) *webhook.Status {
 	}
 	var found *webhook.Status
 	if v.destinations != nil {
-		if status, err := v.destinations.Status(name); err == nil {
+		if status, err := v.destinations.Status(name, v.now); err == nil {
 			found = &status
 		}
 	}
