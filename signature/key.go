@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
@@ -29,7 +28,7 @@ const (
 // escaped, so that different parts never give the same key.
 type keyRule struct {
 	kind  place
-	names []string
+	names []string // headers are in canonical form
 	// from is the text of [Verdict.KeyFrom].
 	from string
 }
@@ -38,7 +37,11 @@ func ruleOf(kind place, names []string) keyRule {
 	return keyRule{kind, names, string(kind) + ":" + strings.Join(names, "+")}
 }
 
-func header(names ...string) keyRule { return ruleOf(inHeader, names) }
+func header(names ...string) keyRule {
+	rule := ruleOf(inHeader, names)
+	rule.names = canonical(names)
+	return rule
+}
 
 func member(names ...string) keyRule { return ruleOf(inJSON, names) }
 
@@ -115,7 +118,7 @@ func (k keyRule) emptyHeader(in *input) string {
 		return ""
 	}
 	for _, name := range k.names {
-		values := in.Header[http.CanonicalHeaderKey(name)]
+		values := in.Header[name]
 		if len(values) == 1 && values[0] == "" {
 			return name
 		}
@@ -126,9 +129,7 @@ func (k keyRule) emptyHeader(in *input) string {
 func (k keyRule) find(source string, in *input) string {
 	switch k.kind {
 	case inHeader:
-		return join(k.names, func(name string) string {
-			return in.Header.Get(http.CanonicalHeaderKey(name))
-		})
+		return join(k.names, in.Header.Get)
 	case inJSON:
 		return k.inBody(in.json())
 	case inForm:
@@ -202,10 +203,22 @@ func join(names []string, read func(name string) string) string {
 	return strings.Join(parts, ":")
 }
 
+// isPlain reports valid UTF-8 without control characters.
+func isPlain(text string) bool {
+	ascii := true
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == 0x7f {
+			return false
+		} else if c >= utf8.RuneSelf {
+			ascii = false
+		}
+	}
+	return ascii || utf8.ValidString(text) && strings.IndexFunc(text, unicode.IsControl) < 0
+}
+
 // bounded replaces a key that is too long or not plain text by its digest.
 func bounded(key string) string {
-	odd := func(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }
-	if len(key) <= MaxKey && strings.IndexFunc(key, odd) < 0 {
+	if len(key) <= MaxKey && isPlain(key) {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))

@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
-	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -175,12 +174,11 @@ func (s *signed) candidates(in *input, value string) ([]candidate, *refusal) {
 	if s.choose != nil {
 		marks = s.choose(in.Header, marks)
 	}
-	var found []candidate
-	seen, looked := 0, 0
-	for entry := range s.entries(value) {
-		if seen++; seen > maxEntries {
-			break
-		}
+	found := make([]candidate, 0, 1)
+	looked := 0
+	for seen, more := 0, true; more && seen < maxEntries && looked < maxSignatures; seen++ {
+		var entry string
+		entry, value, more = s.cut(value)
 		if text, isStamp := s.stamp.entry(entry); isStamp {
 			if in.stamp != "" {
 				return nil, malformed("header " + s.header + " has two timestamps")
@@ -188,25 +186,34 @@ func (s *signed) candidates(in *input, value string) ([]candidate, *refusal) {
 			in.stamp = text
 			continue
 		}
-		for _, m := range marks {
-			if text, known := strings.CutPrefix(entry, m.prefix); known && looked < maxSignatures {
-				looked++
-				if raw, err := s.encoding.decode(text); err == nil && len(raw) > 0 {
-					found = append(found, candidate{m.algorithm, raw})
-				}
-				break
-			}
+		text, algorithm := known(marks, entry)
+		if algorithm == "" {
+			continue
+		}
+		looked++
+		if raw, err := s.encoding.decode(text); err == nil && len(raw) > 0 {
+			found = append(found, candidate{algorithm, raw})
 		}
 	}
 	return found, nil
 }
 
-// entries are the parts of a list, or the value itself where it is none.
-func (s *signed) entries(value string) iter.Seq[string] {
+// cut takes the first entry off a list; what is no list is one entry.
+func (s *signed) cut(value string) (entry, rest string, more bool) {
 	if s.separator == "" {
-		return func(yield func(string) bool) { yield(value) }
+		return value, "", false
 	}
-	return strings.SplitSeq(value, s.separator)
+	return strings.Cut(value, s.separator)
+}
+
+// known finds the mark that an entry begins with, and the text behind it.
+func known(marks []mark, entry string) (string, algorithm) {
+	for _, m := range marks {
+		if text, found := strings.CutPrefix(entry, m.prefix); found {
+			return text, m.algorithm
+		}
+	}
+	return "", ""
 }
 
 // match tries every secret on every candidate, the current secret first.

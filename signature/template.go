@@ -82,6 +82,10 @@ func (t template) write(w io.Writer, in *input) *refusal {
 		case partForm:
 			text, refused = in.fieldsBy(twilioForm)
 		case partPayload:
+			if form, _ := isForm(in); !form {
+				_, _ = w.Write(in.signed)
+				continue
+			}
 			text, refused = in.fieldsBy(giteaPayload)
 		default:
 			text = part
@@ -175,12 +179,9 @@ func sortedPairs(values url.Values) string {
 	return out.String()
 }
 
-// giteaPayload returns the JSON that Gitea signs: the body, or the one field
-// of a form. Other fields would not be covered, so they are refused.
+// giteaPayload returns the JSON that Gitea signs in form mode: the one field of
+// the form. Other fields would not be covered, so they are refused.
 func giteaPayload(in *input) (string, *refusal) {
-	if form, _ := isForm(in); !form {
-		return string(in.signed), nil
-	}
 	values, err := url.ParseQuery(string(in.signed))
 	if err != nil || len(values) != 1 || len(values["payload"]) != 1 {
 		return "", bad("the form is not one payload field")
