@@ -1,0 +1,195 @@
+package outbound
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// bucket is one allowance as the headers of an answer show it.
+type bucket struct {
+	// head and tail are the parts of the field names that the bucket's
+	// fields share: "X-Ratelimit" and "-Tokens".
+	head, tail string
+	// limit and remaining are unknown below 0.
+	limit, remaining int64
+	// reset is the time to a full bucket; from names its field, empty when
+	// the answer gives none.
+	reset time.Duration
+	from  string
+	// window is the length that the allowance is counted over; 0 is unknown.
+	window time.Duration
+	// spacing is the least gap that empties no further, where the provider
+	// documents a leak rate.
+	spacing time.Duration
+}
+
+// empty reports that the bucket shows that nothing is left.
+func (b bucket) empty() bool { return b.remaining == 0 }
+
+// roomy reports that the bucket shows that something is left.
+func (b bucket) roomy() bool { return b.remaining > 0 }
+
+// long reports whether the allowance is counted over an hour or more, by its
+// length or by its name.
+func (b bucket) long() bool {
+	return b.window >= time.Hour || longName(b.head) || longName(b.tail)
+}
+
+// longName finds a day or a longer span among the words of a field name.
+func longName(name string) bool {
+	for part := range strings.SplitSeq(name, "-") {
+		switch part {
+		case "Day", "Daily", "Perday", "Week", "Weekly", "Month", "Monthly":
+			return true
+		}
+	}
+	return false
+}
+
+// maxBuckets bounds the allowances of one answer.
+const maxBuckets = 16
+
+// readBuckets gathers the allowances of all known families of fields: the
+// IETF drafts, x-ratelimit-*, anthropic-ratelimit-*, HubSpot's and Shopify's.
+func readBuckets(header http.Header, base time.Time) []bucket {
+	var list []bucket
+	for name, values := range header {
+		family := strings.Index(name, "Ratelimit")
+		end := family + len("Ratelimit")
+		if family < 0 {
+			family = strings.Index(name, "Rate-Limit")
+			end = family + len("Rate-Limit")
+		}
+		if family < 0 || len(values) == 0 {
+			continue
+		}
+		f := newField(name, end)
+		f.value, f.base = values[0], base
+		list = f.addTo(list)
+	}
+	list = append(list, structuredBuckets(header, base)...)
+	if calls, ok := shopifyBucket(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {
+		list = append(list, calls)
+	}
+	return list
+}
+
+// role is what a field tells of its bucket.
+type role int
+
+const (
+	noRole role = iota
+	limitRole
+	remainingRole
+	resetRole
+)
+
+// field is one header of a family, taken apart.
+type field struct {
+	name, head, tail string
+	role             role
+	value            string
+	base             time.Time
+}
+
+// newField takes a name apart: the words before the role belong to the head
+// of its bucket, those behind it to the tail.
+func newField(name string, family int) field {
+	f := field{name: name, head: name}
+	for at := family; at < len(name); {
+		end := at + 1
+		for end < len(name) && name[end] != '-' {
+			end++
+		}
+		if f.role = roleOf(name[at:end]); f.role != noRole {
+			f.head, f.tail = name[:at], name[end:]
+			break
+		}
+		at = end
+	}
+	switch f.tail {
+	case "-After", "-Ms", "-Milliseconds", "-Seconds":
+		f.tail = "" // says how to read the value, not of which bucket it is
+	}
+	return f
+}
+
+func roleOf(word string) role {
+	switch word {
+	case "-Limit", "-Max":
+		return limitRole
+	case "-Remaining":
+		return remainingRole
+	case "-Reset", "-Interval":
+		// An interval is the window's length: to wait for one whole window
+		// is always enough.
+		return resetRole
+	}
+	return noRole
+}
+
+// addTo puts what the field says into its bucket.
+func (f field) addTo(list []bucket) []bucket {
+	count, counted := leadingCount(f.value)
+	if f.role != resetRole && !counted {
+		return list
+	}
+	i := 0
+	for i < len(list) && (list[i].head != f.head || list[i].tail != f.tail) {
+		i++
+	}
+	if i == maxBuckets {
+		return list
+	}
+	if i == len(list) {
+		list = append(list, bucket{head: f.head, tail: f.tail, limit: -1, remaining: -1})
+	}
+	switch f.role {
+	case remainingRole:
+		list[i].remaining = count
+	case resetRole:
+		if wait, ok := Wait(f.name, f.value, f.base); ok {
+			list[i].reset, list[i].from = wait, f.name
+		}
+	case limitRole, noRole:
+		list[i].limit = count
+	}
+	return list
+}
+
+// leadingCount reads the whole number at the start of a value ("100",
+// "100, 100;w=60", "0.0"); a fraction above 0 is something left.
+func leadingCount(value string) (int64, bool) {
+	number, rest, ok := leadingDecimal(strings.TrimLeft(value, " "))
+	if !ok || number.whole > math.MaxInt64 {
+		return 0, false
+	}
+	if rest != "" && rest[0] != ',' && rest[0] != ';' && rest[0] != ' ' {
+		return 0, false
+	}
+	if number.whole == 0 && number.part > 0 {
+		return 1, true
+	}
+	return int64(number.whole), true
+}
+
+// shopifyBucket reads "39/40": a leaky bucket that drains a twentieth of its
+// size each second, as Shopify's REST documentation has it for all plans.
+func shopifyBucket(value string) (bucket, bool) {
+	used, size, found := strings.Cut(value, "/")
+	taken, ok := leadingCount(used)
+	limit, read := leadingCount(size)
+	if !found || !ok || !read || limit == 0 {
+		return bucket{}, false
+	}
+	spacing := ceilWait(shopifyDrain / time.Duration(min(limit, int64(shopifyDrain))))
+	return bucket{
+		limit: limit, remaining: max(limit-taken, 0),
+		spacing: spacing, window: shopifyDrain,
+	}, true
+}
+
+// shopifyDrain is how long a full bucket takes to drain.
+const shopifyDrain = 20 * time.Second

@@ -1,0 +1,93 @@
+package outbound
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// datedForms are the layouts of HTTP-dates (RFC 9110 section 5.6.7) without
+// their zone; the weekday is read and carries no time.
+var datedForms = [...]string{
+	"Mon, 2 Jan 2006 15:04:05",
+	"Monday, 2-Jan-06 15:04:05",
+	"2006-01-02 15:04:05",
+}
+
+// writtenForms are the layouts of RFC 3339, and its form without seconds that
+// Atlassian documents.
+var writtenForms = [...]string{
+	"2006-01-02T15:04:05.999999999Z07:00",
+	"2006-01-02T15:04Z07:00",
+}
+
+// instant reads a moment: the three forms of HTTP-date with GMT, UTC or a
+// numeric zone, or RFC 3339. A named zone is refused, because the name is not
+// an offset and the time package would read it as UTC.
+func instant(text string) (time.Time, bool) {
+	if len(text) < len("2006-01-02T15:04Z") || len(text) > 64 {
+		return time.Time{}, false
+	}
+	if isDigit(text[0]) && text[10] == 'T' {
+		return anyForm(writtenForms[:], text, "")
+	}
+	if moment, err := time.Parse(time.ANSIC, text); err == nil {
+		return moment, true
+	}
+	if at := strings.LastIndexByte(text, ' '); at >= 0 {
+		return zoned(text[:at], text[at+1:])
+	}
+	return time.Time{}, false
+}
+
+// zoned reads a dated form with its zone.
+func zoned(text, zone string) (time.Time, bool) {
+	switch {
+	case zone == "GMT" || zone == "UTC":
+		return anyForm(datedForms[:], text, "")
+	case zone != "" && (zone[0] == '+' || zone[0] == '-'):
+		return anyForm(datedForms[:], text+" "+zone, " -0700")
+	}
+	return time.Time{}, false
+}
+
+// anyForm tries the layouts, each with the same suffix.
+func anyForm(layouts []string, text, suffix string) (time.Time, bool) {
+	for _, layout := range layouts {
+		if moment, err := time.Parse(layout+suffix, text); err == nil {
+			return moment, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// epoch reads a count since 1970 whose unit follows from its size: from 1e18
+// nanoseconds, from 1e15 microseconds, from 1e12 milliseconds, else seconds.
+func epoch(number decimal) time.Time {
+	switch {
+	case number.whole >= 1e18:
+		return sinceEpoch(number, 1e9)
+	case number.whole >= 1e15:
+		return sinceEpoch(number, 1e6)
+	case number.whole >= 1e12:
+		return sinceEpoch(number, 1e3)
+	}
+	return sinceEpoch(number, 1)
+}
+
+// sinceEpoch counts so many parts of a second from 1970.
+func sinceEpoch(number decimal, perSecond uint64) time.Time {
+	unit := time.Second / time.Duration(perSecond)
+	below := time.Duration(number.whole%perSecond)*unit + number.fractionOf(unit)
+	return time.Unix(int64(number.whole/perSecond), int64(below))
+}
+
+// Base returns the moment against which an answer's instants are measured:
+// its own Date header, so that a wrong clock on either side does not matter,
+// else now.
+func Base(header http.Header, now time.Time) time.Time {
+	if date, ok := instant(strings.TrimSpace(header.Get("Date"))); ok {
+		return date
+	}
+	return now
+}

@@ -1,0 +1,114 @@
+package outbound
+
+import (
+	"net/http"
+	"time"
+
+	"weir/webhook"
+)
+
+// Response is what came back for one request, before it is read.
+type Response struct {
+	// Err says why no answer came; the other members are empty then.
+	Err error
+	// Status is the HTTP status as it was sent, also where it is invalid.
+	Status int
+	Header http.Header
+	// Body is the start of the body as it came over the wire, still encoded.
+	Body []byte
+	// Cut says why the body is not whole; empty when it is.
+	Cut string
+	// Secrets are redacted from everything that is kept.
+	Secrets Secrets
+}
+
+// Read decides what an answer means, how long it asks to wait, and what of it
+// is kept. It does no I/O and takes no clock: now is when the answer was
+// complete, and becomes [webhook.Answer.At].
+//
+// The order of decision: no answer, the status where it decides alone, figures
+// that show a payload over a limit, other signs of size, bills and long
+// quotas, limits, the rest by status; last the server's own word on retries.
+func Read(r Response, now time.Time) webhook.Answer {
+	now = webhook.Ceil(now)
+	if r.Err != nil {
+		answer := readFault(r)
+		answer.At = now
+		return answer
+	}
+	body := decodeBody(r)
+	answer := webhook.Answer{Status: r.Status, At: now}
+	facts := newFacts(r, body, Base(r.Header, now))
+	answer.Outcome, answer.Rule = facts.decide()
+	answer.Hint = facts.hintFor(answer)
+	answer.Pacing = facts.pacingFor(answer)
+	answer.Evidence = r.evidence(body, facts)
+	return answer
+}
+
+// facts are what the rules look at.
+type facts struct {
+	status int
+	header http.Header
+	// text is the folded body, read for answers of 400 and more only.
+	text     string
+	words    words
+	buckets  []bucket
+	base     time.Time
+	explicit webhook.Hint
+	// said is the window that decided, where no words of the body did.
+	said window
+}
+
+// newFacts gathers what the rules look at.
+func newFacts(r Response, body body, base time.Time) *facts {
+	f := &facts{status: r.Status, header: r.Header, base: base}
+	f.buckets = readBuckets(r.Header, base)
+	if r.Status >= 200 && r.Status < 400 {
+		return f
+	}
+	f.text = fold(body.text, body.ending)
+	f.words = readWords(f.text)
+	f.explicit = explicitWait(r.Header, f.text, base)
+	return f
+}
+
+// hint is what a limited answer asks for: in so many words, else by its
+// resets.
+func (f *facts) hint(considered func(bucket) bool) webhook.Hint {
+	if f.explicit.Given() {
+		return f.explicit
+	}
+	return resetWait(f.buckets, f.text, f.base, considered)
+}
+
+// hintFor returns the hint of an answer whose outcome has a timed retry.
+func (f *facts) hintFor(answer webhook.Answer) webhook.Hint {
+	switch answer.Outcome {
+	case webhook.OutcomeRateLimited:
+		return f.hint(anyBucket)
+	case webhook.OutcomeQuotaExhausted:
+		switch answer.Rule {
+		case RuleBillingWords, RuleAllowance:
+			return f.hint(notRoomy)
+		}
+		return f.hint(anyBucket)
+	case webhook.OutcomeTransient:
+		return f.hint(notRoomy)
+	}
+	return webhook.Hint{}
+}
+
+// pacingFor returns the pace that the answer asks for. Where the destination
+// is to be held anyway, or an explicit wait has precedence over resets, there
+// is nothing to pace.
+func (f *facts) pacingFor(answer webhook.Answer) webhook.Pacing {
+	if f.explicit.Given() || answer.Hint.Given() {
+		return webhook.Pacing{}
+	}
+	switch answer.Outcome {
+	case webhook.OutcomeRateLimited, webhook.OutcomeQuotaExhausted:
+		return webhook.Pacing{}
+	}
+	return readPacing(f.header, f.buckets)
+}

@@ -1,0 +1,130 @@
+package outbound
+
+import "strings"
+
+// secretWords are parts of the names of members and fields that hold secrets.
+var secretWords = [...]string{
+	"token", "secret", "password", "passwd", "passphrase", "api-key", "api_key", "apikey",
+	"authorization", "cookie", "signature", "credential", "private-key", "private_key",
+	"privatekey", "access-key", "access_key", "accesskey",
+}
+
+// namesSecret reports whether a word is the name of something secret.
+func namesSecret(word string) bool {
+	if len(word) < len("token") || len(word) > 64 {
+		return false
+	}
+	for _, name := range secretWords {
+		if containsFold(word, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsFold is strings.Contains for a lower-case part without regard to
+// ASCII case.
+func containsFold(text, part string) bool {
+	for i := 0; i+len(part) <= len(text); i++ {
+		if text[i]|0x20 == part[0]|0x20 && strings.EqualFold(text[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyPrefixes begin the keys of well-known services.
+var keyPrefixes = [...]string{
+	"sk-", "sk_", "rk_", "pk_", "whsec_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_",
+	"glpat-", "xoxb-", "xoxp-", "xoxa-", "xapp-", "AKIA", "ASIA", "AIza", "eyJ", "SG.", "shpat_", "hf_", "npm_",
+}
+
+// looksLikeKey reports whether a word is a key by its prefix and length.
+func looksLikeKey(word string) bool {
+	for _, prefix := range keyPrefixes {
+		if strings.HasPrefix(word, prefix) && len(word) >= len(prefix)+minCredential {
+			return true
+		}
+	}
+	return false
+}
+
+// valueOf finds the value behind the name of a secret: `token=…`,
+// `"token":"…"`, `\"token\": …`, `Cookie: …`, `<token>…`.
+func (s *scanner) valueOf(name string, at int) (from, to int, ok bool) {
+	from = s.skip(at, " \\\"'`")
+	if from == len(s.text) || strings.IndexByte(":=>", s.text[from]) < 0 {
+		return 0, 0, false
+	}
+	separator := s.text[from]
+	from = s.skip(from+1, " \t=>")
+	quote := from
+	from = s.skip(from, "\\")
+	if from < len(s.text) && (s.text[from] == '"' || s.text[from] == '\'' || s.text[from] == '`') {
+		to = s.closing(from+1, s.text[quote:from+1])
+		return from + 1, to, to > from+1
+	}
+	from = quote
+	switch {
+	case from == len(s.text), s.text[from] == '{':
+		return 0, 0, false
+	case s.text[from] == '[':
+		to = s.until(from, "]")
+	case separator == '>':
+		to = s.until(from, "<")
+	case containsFold(name, "authorization"), containsFold(name, "cookie"):
+		to = s.until(from, "\r\n\"'<")
+	default:
+		to = s.until(from, " \t\r\n\"',;&<)}]")
+	}
+	if isCount(name, s.text[from:to]) {
+		return 0, 0, false
+	}
+	return from, to, to > from
+}
+
+// isCount reports whether a member is a number of tokens and not a token.
+func isCount(name, value string) bool {
+	if len(value) > 12 || !hasSuffixFold(name, "tokens") {
+		return false
+	}
+	_, ok := wholeDecimal(value)
+	return ok
+}
+
+// skip passes over the characters of a set.
+func (s *scanner) skip(at int, set string) int {
+	for at < len(s.text) && strings.IndexByte(set, s.text[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// until returns the place of the first character of a set, or the end.
+func (s *scanner) until(at int, set string) int {
+	if i := strings.IndexAny(s.text[at:], set); i >= 0 {
+		return at + i
+	}
+	return len(s.text)
+}
+
+// closing returns the place of the closing quote. After a quote with no
+// backslash it is the next one without; in JSON within JSON it is the next one
+// with as many. What is not closed goes to the end.
+func (s *scanner) closing(at int, quote string) int {
+	escapes, mark := len(quote)-1, quote[len(quote)-1]
+	run := 0
+	for i := at; i < len(s.text); i++ {
+		switch s.text[i] {
+		case '\\':
+			run++
+			continue
+		case mark:
+			if run <= escapes {
+				return i - run
+			}
+		}
+		run = 0
+	}
+	return len(s.text)
+}
