@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"net/url"
@@ -128,19 +129,17 @@ func (e environment) ephemeralHost() string {
 	return ""
 }
 
-// checkListed notes names that no destination bears.
+// checkListed notes names that no destination bears. It does not repeat them:
+// they may be something else that was pasted.
 func (l loaded) checkListed(key string, wanted []string, found *problems) {
-	for _, name := range wanted {
-		if !slices.Contains(l.global.Destinations, name) {
-			found.add(key, "no destination is named %s; WEIR_DESTINATIONS lists them", quoteName(name))
+	for i, name := range wanted {
+		if slices.Contains(l.global.Destinations, name) {
+			continue
 		}
+		which := "the name"
+		if len(wanted) > 1 {
+			which = fmt.Sprintf("name %d", i+1)
+		}
+		found.add(key, "%s is no destination that WEIR_DESTINATIONS lists", which)
 	}
-}
-
-// quoteName shows a name only where it is one: anything else may be a secret.
-func quoteName(name string) string {
-	if nameForm.MatchString(name) {
-		return name
-	}
-	return "that"
 }

@@ -106,7 +106,7 @@ func (l loaded) checkCycles(found *problems) {
 		at := next[destination.name]
 		for range l.destinations {
 			if at == destination.name {
-				found.add(destination.prefix+"FALLBACK", "leads back to %s", destination.name)
+				found.add(destination.prefix+"FALLBACK", "leads back to this destination")
 			}
 			at = next[at]
 		}

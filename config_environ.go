@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -41,7 +42,7 @@ func (e environment) decode(prefix string, spec any, found *problems) {
 			given[v.key] = value
 		}
 	}
-	process(prefix, spec, given, found)
+	fill(prefix, spec, given, found)
 	for _, v := range list {
 		if _, set := given[v.key]; !set {
 			continue
@@ -85,31 +86,41 @@ func (e environment) lookUp(v variable, found *problems) string {
 // maxSecretFile bounds what is read from the file of a secret, in bytes.
 const maxSecretFile = 64 << 10
 
-// readSecretFile returns the content without the line end that editors add.
+// readSecretFile returns the content without the line end that editors add. Its
+// errors do not repeat the path: it may be the secret itself, pasted into the
+// wrong variable.
 func readSecretFile(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("reading the file: %w", err)
+		return "", withoutPath(err)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("reading the file: %w", err)
+		return "", withoutPath(err)
 	case len(content) > maxSecretFile:
-		return "", fmt.Errorf("the file %s is larger than %s", path, byteSize(maxSecretFile))
+		return "", fmt.Errorf("the file is larger than %s", byteSize(maxSecretFile))
 	case strings.TrimSpace(string(content)) == "":
-		return "", fmt.Errorf("the file %s is empty", path)
+		return "", errors.New("the file is empty")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r"), nil
 }
 
-// process lets envconfig fill spec from the given values. envconfig reads the
+// withoutPath returns what the system said about a file that cannot be read.
+func withoutPath(err error) error {
+	if of, isPathError := errors.AsType[*fs.PathError](err); isPathError {
+		err = of.Err
+	}
+	return fmt.Errorf("the file cannot be read: %w", err)
+}
+
+// fill lets envconfig fill spec from the given values. envconfig reads the
 // environment of the process and nothing else, stops at the first fault, and
 // quotes the value in its error. So the values are laid out for it under a
 // prefix of this call's own, which is taken away again; each fault is noted by
 // name and reason, and its variable left out of the next round.
-func process(prefix string, spec any, given map[string]string, found *problems) {
+func fill(prefix string, spec any, given map[string]string, found *problems) {
 	scratch := "ENVCONFIG_" + rand.Text()
 	layOut := func(key string) string {
 		return scratch + "_" + strings.TrimPrefix(key, prefix)

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"weir/webhook"
 )
 
 // loaded is the configuration as it was read, before it is checked as a whole.
@@ -98,7 +100,7 @@ func resolve(read loaded, found *problems) settings {
 		database:        string(global.Database),
 		clientIPHeader:  string(global.ClientIPHeader),
 		trustedProxies:  global.TrustedProxies,
-		refusedRate:     global.RefusedRate,
+		refusedRate:     webhook.Rate(global.RefusedRate),
 		maxBody:         int64(global.MaxBody),
 		maxInflight:     int64(global.MaxInflight),
 		maxDatabase:     int64(global.MaxDatabase),

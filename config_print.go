@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -36,43 +37,59 @@ func configCommand(_ context.Context, w world, args []string) error {
 // printConfig writes a table for the service, and one for each source and
 // destination.
 func printConfig(out io.Writer, read loaded, resolved settings) error {
-	read.global.Addr = address(resolved.addr)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "# the service")
-	read.env.printVariables(table, variables(globalPrefix, &read.global))
+	read.global.Addr = address(resolved.addr)
+	read.printVariables(table, variables(globalPrefix, &read.global))
 	for i, source := range read.sources {
 		effective := resolved.sources[i]
 		source.config.Scheme = choice(effective.scheme)
 		source.config.MaxBody = byteSize(effective.maxBody)
 		fmt.Fprintf(table, "\n# source %s: register %s\n", source.name, resolved.registerURL(effective))
-		read.env.printVariables(table, variables(source.prefix, &source.config))
+		read.printVariables(table, readVariables(source, effective.scheme))
 	}
 	for _, destination := range read.destinations {
 		destination.config.URL = read.urlOf(destination)
 		fmt.Fprintf(table, "\n# destination %s\n", destination.name)
-		read.env.printVariables(table, variables(destination.prefix, &destination.config))
+		read.printVariables(table, variables(destination.prefix, &destination.config))
 	}
 	return table.Flush()
 }
 
+// readVariables lists the settings of a source that its scheme looks at.
+func readVariables(source namedSource, scheme string) []variable {
+	return slices.DeleteFunc(variables(source.prefix, &source.config), func(v variable) bool {
+		reader := readerOf(strings.TrimPrefix(v.key, source.prefix))
+		return reader != "" && reader != scheme
+	})
+}
+
 // printVariables writes name, value and where the value is from.
-func (e environment) printVariables(table io.Writer, list []variable) {
+func (l loaded) printVariables(table io.Writer, list []variable) {
 	for _, v := range list {
-		origin := "default"
-		switch {
-		case v.secret && e[v.key+fileSuffix] != "":
-			origin = "from " + v.key + fileSuffix
-		case e.has(v.key):
-			origin = "set"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", v.key, v.shown(), origin)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v.key, v.shown(), l.origin(v))
 	}
 }
 
-// shown is the value as the operator may see it.
+// origin says where the value of a variable is from.
+func (l loaded) origin(v variable) string {
+	switch {
+	case v.secret && l.env[v.key+fileSuffix] != "":
+		return "from " + v.key + fileSuffix
+	case l.env[v.key] != "":
+		return "set"
+	case v.key == "WEIR_ADDR" && l.env["PORT"] != "":
+		return "from PORT"
+	case v.key == prefixOf(destinationPrefix, defaultDestination)+"URL":
+		return "from WEIR_FORWARD_URL"
+	}
+	return "default"
+}
+
+// shown is the value as the operator may see it, or what holds without one.
 func (v variable) shown() string {
 	if v.value.IsZero() && v.def == "" {
-		return "–"
+		return v.absent
 	}
 	return strings.Map(printable, v.described().String())
 }

@@ -94,7 +94,7 @@ func (l loaded) schemeOf(source namedSource, found *problems) string {
 		found.add(key, "is required: to take unsigned requests write none")
 		return ""
 	case !known:
-		found.add(key, "is required: %s is not the name of a scheme; want one of %s", source.name, strings.Join(schemeNames(), ", "))
+		found.add(key, "is required, as the source's name is not that of a scheme; want one of %s", strings.Join(schemeNames(), ", "))
 		return ""
 	}
 	return source.name
@@ -117,7 +117,8 @@ func schemeAdvice(scheme string) string {
 func (l loaded) checkSecret(source namedSource, scheme string, found *problems) {
 	key := source.prefix + "SECRET"
 	if scheme == schemeNone {
-		l.refuse(source.prefix, []string{"SECRET", "SECRET_PREVIOUS"}, "is not used by the scheme none", found)
+		l.refuse(key, "is not used by the scheme none", found)
+		l.refuse(key+"_PREVIOUS", "is not used by the scheme none", found)
 		found.warn(source.prefix+"SCHEME", "none takes unsigned requests: everybody who knows the address can send events")
 		return
 	}
@@ -139,37 +140,36 @@ func checkPair(key string, value secret, found *problems) {
 	}
 }
 
-// hmacSuffixes are the settings that only hmac reads.
-func hmacSuffixes() []string {
-	return []string{
-		"HMAC_HEADER", "HMAC_ALGORITHM", "HMAC_ENCODING", "HMAC_PREFIX",
-		"HMAC_TIMESTAMP_HEADER", "HMAC_TEMPLATE",
+// readerOf names the one scheme that reads a setting; "" when all do.
+func readerOf(suffix string) string {
+	switch {
+	case strings.HasPrefix(suffix, "HMAC_"):
+		return schemeHMAC
+	case suffix == "TOKEN_IN":
+		return schemeToken
+	case suffix == "VERIFY_TOKEN":
+		return schemeMeta
 	}
+	return ""
 }
 
 // checkIgnored refuses settings that the scheme of the source would not look
 // at: whoever set them means something that would not happen.
 func (l loaded) checkIgnored(source namedSource, scheme string, found *problems) {
-	if scheme != schemeHMAC {
-		l.refuse(source.prefix, hmacSuffixes(), "is read by the scheme hmac only, and this source's is "+scheme, found)
-	}
-	if scheme != schemeToken {
-		l.refuse(source.prefix, []string{"TOKEN_IN"}, "is read by the scheme token only, and this source's is "+scheme, found)
-	}
-	if scheme != schemeMeta {
-		l.refuse(source.prefix, []string{"VERIFY_TOKEN"}, "is read by the scheme meta only, and this source's is "+scheme, found)
+	for _, v := range variables("", &source.config) {
+		if reader := readerOf(v.key); reader != "" && reader != scheme {
+			l.refuse(source.prefix+v.key, "is read by the scheme "+reader+" only, and this source's is "+scheme, found)
+		}
 	}
 	if !schemes()[scheme].signsTime && scheme != schemeHMAC && l.env.has(source.prefix+"TOLERANCE") {
 		found.warn(source.prefix+"TOLERANCE", "has no effect: the scheme %s has no timestamp", scheme)
 	}
 }
 
-// refuse notes those of the settings that are set.
-func (l loaded) refuse(prefix string, suffixes []string, reason string, found *problems) {
-	for _, suffix := range suffixes {
-		if l.env.has(prefix + suffix) {
-			found.add(prefix+suffix, "%s", reason)
-		}
+// refuse notes the setting if it is set.
+func (l loaded) refuse(key, reason string, found *problems) {
+	if l.env.has(key) {
+		found.add(key, "%s", reason)
 	}
 }
 
@@ -181,7 +181,7 @@ func (l loaded) checkScheme(source namedSource, scheme string, found *problems) 
 	given := source.config
 	signsURL := schemes()[scheme].signsURL || scheme == schemeHMAC && given.HMACTemplate.has("url")
 	if signsURL && !l.env.has("WEIR_PUBLIC_URL") {
-		found.add("WEIR_PUBLIC_URL", "is required: the source %s signs the address that it calls", source.name)
+		found.add("WEIR_PUBLIC_URL", "is required: what %s names signs the address that is called", source.prefix+"SCHEME")
 	}
 	if given.Tolerance > longTolerance && !found.has(source.prefix+"TOLERANCE") {
 		found.warn(source.prefix+"TOLERANCE", "lets old requests be sent again for longer than an hour")
@@ -206,7 +206,7 @@ func (l loaded) checkHMAC(source namedSource, found *problems) {
 	case signed && !l.env.has(timestamp):
 		found.add(timestamp, "is required: HMAC_TEMPLATE has {timestamp} in it")
 	case !signed && l.env.has(timestamp):
-		found.warn(timestamp, "is not signed: HMAC_TEMPLATE has no {timestamp} in it, so the time proves nothing")
+		found.add(timestamp, "is not signed: HMAC_TEMPLATE has no {timestamp} in it, so the time would prove nothing")
 	}
 	if given.HMACTemplate.has("id") && !strings.HasPrefix(string(given.Key), "header:") {
 		found.add(source.prefix+"KEY", "want header:NAME: HMAC_TEMPLATE has {id} in it")

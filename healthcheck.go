@@ -74,8 +74,13 @@ func getStatus(ctx context.Context, w world, target string) (int, error) {
 		return 0, err
 	}
 	request.Header.Set("User-Agent", "weir/"+buildVersion())
+	// A Transport lets a dial go on after its request was given up; this one
+	// must end with the check.
+	dial := func(_ context.Context, network, address string) (net.Conn, error) {
+		return w.dial(ctx, network, address)
+	}
 	client := http.Client{
-		Transport: &http.Transport{DialContext: w.dial, DisableKeepAlives: true},
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
@@ -27,7 +26,7 @@ type settings struct {
 	publicURL      *url.URL // without a slash at the end; nil when unset
 	clientIPHeader string
 	trustedProxies []netip.Prefix
-	refusedRate    []webhook.Rate
+	refusedRate    webhook.Rate
 	maxBody        int64 // bytes
 	maxInflight    int64 // bytes
 	maxDatabase    int64 // bytes; 0 is 80 % of the volume
@@ -101,6 +100,26 @@ func (s settings) destination(name string) (destinationSettings, bool) {
 	return destinationSettings{}, false
 }
 
+// String keeps the secrets out of whatever prints the settings as a whole.
+func (s settings) String() string {
+	return fmt.Sprintf("settings of %d sources and %d destinations", len(s.sources), len(s.destinations))
+}
+
+// String keeps the secrets of a source out.
+func (s sourceSettings) String() string { return "settings of source " + s.name }
+
+// String keeps the secrets of a destination out.
+func (d destinationSettings) String() string { return "settings of destination " + d.policy.Name }
+
+// GoString does the same for %#v.
+func (s settings) GoString() string { return s.String() }
+
+// GoString does the same for %#v.
+func (s sourceSettings) GoString() string { return s.String() }
+
+// GoString does the same for %#v.
+func (d destinationSettings) GoString() string { return d.String() }
+
 // fingerprint is a digest of what a hold for auth, gone or misdirected may be
 // due to: SHA-256 in hex over URL, headers and signing secret. The parts are
 // preceded by their lengths, so that they cannot be taken for each other.
@@ -109,70 +128,13 @@ func fingerprint(target *url.URL, headers map[string]string, signingSecret strin
 	add := func(part string) { fmt.Fprintf(digest, "%d:%s", len(part), part) }
 	add(target.String())
 	add(signingSecret)
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		add(strings.ToLower(name))
-		add(headers[name])
+	byName := make(map[string]string, len(headers))
+	for name, value := range headers {
+		byName[strings.ToLower(name)] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		add(name)
+		add(byName[name])
 	}
 	return hex.EncodeToString(digest.Sum(nil))
-}
-
-// secrets returns every secret text, so that what is kept of answers can be
-// redacted: tokens, secrets, the values of headers with and without their
-// scheme ("Bearer"), credentials of URLs in plain and in Basic form.
-func (s settings) secrets() []string {
-	list := slices.Clone(s.apiTokens)
-	list = append(list, urlSecrets(s.alertURL)...)
-	if s.alertURL != nil {
-		list = append(list, s.alertURL.String())
-	}
-	for _, source := range s.sources {
-		list = append(list, source.verifyToken)
-		for _, one := range source.secretList {
-			list = append(list, one)
-			if user, password, isPair := strings.Cut(one, ":"); isPair && source.scheme == schemeBasic {
-				list = append(list, password, basicCredentials(user, password))
-			}
-		}
-	}
-	for _, destination := range s.destinations {
-		list = append(list, destination.secrets()...)
-	}
-	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(one string) bool { return one == "" })
-}
-
-// secrets returns those of one destination.
-func (d destinationSettings) secrets() []string {
-	list := append(urlSecrets(d.url), d.signingSecret)
-	for _, value := range d.headers {
-		list = append(list, value)
-		if _, credentials, isPair := strings.Cut(value, " "); isPair {
-			list = append(list, strings.TrimSpace(credentials))
-		}
-	}
-	return list
-}
-
-// urlSecrets returns password, Basic form and query values of a URL.
-func urlSecrets(u *url.URL) []string {
-	if u == nil {
-		return nil
-	}
-	var list []string
-	if password, set := u.User.Password(); set {
-		list = append(list, password)
-	}
-	if u.User != nil {
-		password, _ := u.User.Password()
-		list = append(list, basicCredentials(u.User.Username(), password))
-	}
-	for _, values := range u.Query() {
-		list = append(list, values...)
-	}
-	return list
-}
-
-// basicCredentials is the form that RFC 7617 sends.
-func basicCredentials(user, password string) string {
-	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// configWords runs weir config and returns its lines with single spaces, and
+// what went to standard error.
+func configWords(t *testing.T, environ []string, args ...string) (string, string) {
+	t.Helper()
+	var out, warnings bytes.Buffer
+	err := configCommand(context.Background(), world{environ: environ, stdout: &out, stderr: &warnings}, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for line := range strings.SplitSeq(out.String(), "\n") {
+		lines.WriteString(strings.Join(strings.Fields(line), " ") + "\n")
+	}
+	return lines.String(), warnings.String()
+}
+
+func TestConfigShowsWhatHolds(t *testing.T) {
+	for _, test := range []struct {
+		rule    string
+		changes []string
+		line    string
+	}{
+		{"a default", nil, "WEIR_DATABASE weir.db default"},
+		{"what is set", []string{"WEIR_MAX_BODY=2MiB"}, "WEIR_MAX_BODY 2MiB set"},
+		{"what a source takes over", []string{"WEIR_MAX_BODY=2MiB"}, "WEIR_SOURCE_GITHUB_MAX_BODY 2MiB default"},
+		{"the scheme that follows from the name", nil, "WEIR_SOURCE_GITHUB_SCHEME github default"},
+		{"a secret by its length", nil, "WEIR_SOURCE_GITHUB_SECRET set (21 characters) set"},
+		{"the short form of the URL", nil, "WEIR_DESTINATION_DEFAULT_URL http://127.0.0.1:3000/in from WEIR_FORWARD_URL"},
+		{"credentials masked", []string{"WEIR_FORWARD_URL=http://u:p@a/x?k=v"}, "WEIR_DESTINATION_DEFAULT_URL http://***@a/x?*** from WEIR_FORWARD_URL"},
+		{"headers by their number", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"b"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS set (1 headers) set"},
+		{"what holds in words", nil, "WEIR_MAX_DATABASE 80 % of the volume default"},
+		{"the port of the host", []string{"PORT=9999"}, "WEIR_ADDR :9999 from PORT"},
+		{"WEIR_ADDR before PORT", []string{"PORT=9999", "WEIR_ADDR=:7"}, "WEIR_ADDR :7 set"},
+		{"the URL to register", []string{"WEIR_PUBLIC_URL=https://h.example/base/"}, "# source github: register https://h.example/base/hooks/github"},
+		{"the URL without a public one", []string{"WEIR_ADDR=0.0.0.0:90"}, "# source github: register http://127.0.0.1:90/hooks/github (WEIR_PUBLIC_URL is not set)"},
+		{"the URL of a token in the query", []string{"WEIR_PUBLIC_URL=https://h", "WEIR_SOURCE_GITHUB_SCHEME=token", "WEIR_SOURCE_GITHUB_TOKEN_IN=query:key"}, "# source github: register https://h/hooks/github?key=<the secret>"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			if got, _ := configWords(t, house(test.changes...)); !strings.Contains(got, test.line+"\n") {
+				t.Errorf("no line %q in\n%s", test.line, got)
+			}
+		})
+	}
+}
+
+func TestConfigLeavesOutWhatTheSchemeDoesNotRead(t *testing.T) {
+	got, _ := configWords(t, house())
+	if strings.Contains(got, "HMAC_") || strings.Contains(got, "TOKEN_IN") {
+		t.Errorf("settings of other schemes are shown:\n%s", got)
+	}
+	got, _ = configWords(t, house("WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig"))
+	if !strings.Contains(got, "WEIR_SOURCE_GITHUB_HMAC_HEADER X-Sig set") {
+		t.Errorf("the settings of hmac are not shown:\n%s", got)
+	}
+}
+
+func TestConfigKeepsControlCharactersFromTheTerminal(t *testing.T) {
+	got, _ := configWords(t, house("WEIR_DATABASE=a\x1b[2Jb"))
+	if strings.Contains(got, "\x1b") || !strings.Contains(got, "a?[2Jb") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestConfigCheck(t *testing.T) {
+	got, warnings := configWords(t, house(), "--check")
+	if got != "ok\n\n" || !strings.Contains(warnings, "WEIR_API_TOKEN") {
+		t.Errorf("printed %q and the warnings %q", got, warnings)
+	}
+	for _, args := range [][]string{{"--check"}, {}} {
+		err := configCommand(context.Background(), world{stdout: io.Discard, stderr: io.Discard}, args)
+		if !errors.As(err, new(usageError)) {
+			t.Errorf("%v without settings: %v", args, err)
+		}
+	}
+	err := configCommand(context.Background(), world{environ: house(), stdout: io.Discard, stderr: io.Discard}, []string{"--verbose"})
+	if !errors.As(err, new(usageError)) {
+		t.Errorf("an unknown argument: %v", err)
+	}
+}
+
+// TestWarnings: what works, and may not be meant.
+func TestWarnings(t *testing.T) {
+	for _, test := range []struct {
+		rule    string
+		changes []string
+		want    string
+	}{
+		{"unsigned requests", []string{"WEIR_SOURCE_GITHUB_SCHEME=none", "WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCE_GITHUB_SCHEME: none takes unsigned"},
+		{"no API token", nil, "WEIR_API_TOKEN: is not set"},
+		{"white space around a secret", []string{"WEIR_SOURCE_GITHUB_SECRET= x\n"}, "WEIR_SOURCE_GITHUB_SECRET: white space"},
+		{"an ephemeral host: Render", []string{"RENDER=true"}, "Render forgets files"},
+		{"an ephemeral host: Cloud Run", []string{"K_SERVICE=weir"}, "Cloud Run forgets files"},
+		{"an ephemeral host: Koyeb", []string{"KOYEB_APP_NAME=weir"}, "Koyeb forgets files"},
+		{"a long tolerance", []string{"WEIR_SOURCE_GITHUB_SCHEME=stripe", "WEIR_SOURCE_GITHUB_TOLERANCE=2h"}, "WEIR_SOURCE_GITHUB_TOLERANCE: lets old"},
+		{"a tolerance without a timestamp", []string{"WEIR_SOURCE_GITHUB_TOLERANCE=1m"}, "WEIR_SOURCE_GITHUB_TOLERANCE: has no effect"},
+		{"a destination that nothing goes to", []string{"WEIR_DESTINATIONS=default,b", "WEIR_DESTINATION_B_URL=http://b"}, "no source sends to b"},
+		{"bodies that do not fit in", []string{"WEIR_MAX_INFLIGHT=1KiB"}, "WEIR_MAX_INFLIGHT: is less"},
+		{"a short signing secret", []string{"WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=c2hvcnQ="}, "SIGNING_SECRET: is shorter"},
+		{"meta without a verify token", []string{"WEIR_SOURCE_GITHUB_SCHEME=meta"}, "VERIFY_TOKEN: is not set"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			got, err := loadSettings(house(test.changes...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !anyContains(got.warnings, test.want) {
+				t.Errorf("no warning %q in %q", test.want, got.warnings)
+			}
+		})
+	}
+	got, err := loadSettings(house("WEIR_API_TOKEN=a-token-of-the-tests"))
+	if err != nil || len(got.warnings) > 0 {
+		t.Errorf("a plain house: %v, warnings %q", err, got.warnings)
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
+)
+
+// TestWholeHouse: every setting arrives where the program reads it.
+func TestWholeHouse(t *testing.T) {
+	got, err := loadSettings([]string{
+		"WEIR_ADDR=127.0.0.1:81", "WEIR_DATABASE=/data/weir.db", "WEIR_SOURCES=pay,plain-1", "WEIR_DESTINATIONS=app,spare",
+		"WEIR_API_TOKEN=token-of-the-operator", "WEIR_API_TOKEN_PREVIOUS=token-of-yesterday-",
+		"WEIR_PUBLIC_URL=https://hooks.example/", "WEIR_CLIENT_IP_HEADER=Fly-Client-IP", "WEIR_TRUSTED_PROXIES=10.0.0.0/8",
+		"WEIR_REFUSED_RATE=5/1s", "WEIR_MAX_BODY=2MiB", "WEIR_MAX_INFLIGHT=8MiB", "WEIR_DEDUPE_WINDOW=1h",
+		"WEIR_RETAIN_DELIVERED=2h", "WEIR_RETAIN_DEAD=3h", "WEIR_MAX_DATABASE=1GiB", "WEIR_SHUTDOWN_GRACE=4s",
+		"WEIR_SHUTDOWN_DELAY=5s", "WEIR_IDLE_EXIT=6m", "WEIR_STALL_AFTER=7m", "WEIR_METRICS_ADDR=127.0.0.1:82",
+		"WEIR_ALERT_URL=https://chat.example/x", "WEIR_LOG_LEVEL=warn", "WEIR_LOG_FORMAT=json",
+		"WEIR_SOURCE_PAY_SCHEME=hmac", "WEIR_SOURCE_PAY_SECRET=now", "WEIR_SOURCE_PAY_SECRET_PREVIOUS=before",
+		"WEIR_SOURCE_PAY_KEY=header:X-Id", "WEIR_SOURCE_PAY_ON_CONFLICT=reject", "WEIR_SOURCE_PAY_TOLERANCE=1m",
+		"WEIR_SOURCE_PAY_RATE=9/1s,99/1m", "WEIR_SOURCE_PAY_MAX_BODY=3MiB", "WEIR_SOURCE_PAY_SIGNED_BODY=decoded",
+		"WEIR_SOURCE_PAY_HMAC_HEADER=X-Sig", "WEIR_SOURCE_PAY_HMAC_ALGORITHM=SHA512", "WEIR_SOURCE_PAY_HMAC_ENCODING=base64",
+		"WEIR_SOURCE_PAY_HMAC_PREFIX=v1 ", "WEIR_SOURCE_PAY_HMAC_TIMESTAMP_HEADER=X-Time",
+		"WEIR_SOURCE_PAY_HMAC_TEMPLATE={timestamp}.{id}.{body}", "WEIR_SOURCE_PAY_ALLOW_FROM=192.0.2.0/24",
+		"WEIR_SOURCE_PAY_TO=app,spare", "WEIR_SOURCE_PAY_STATUS=202", "WEIR_SOURCE_PAY_DROP_HEADERS=X-A, X-B",
+		"WEIR_SOURCE_PLAIN_1_SCHEME=none", "WEIR_SOURCE_PLAIN_1_TO=app",
+		"WEIR_DESTINATION_APP_URL=http://u:p@app.example/in", `WEIR_DESTINATION_APP_HEADERS={"X-A":"b"}`,
+		"WEIR_DESTINATION_APP_SIGNING_SECRET=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz", "WEIR_DESTINATION_APP_TIMEOUT=1s",
+		"WEIR_DESTINATION_APP_CONCURRENCY=2", "WEIR_DESTINATION_APP_RATE=60/1m,5000/24h", "WEIR_DESTINATION_APP_RETRY_BUDGET=3/1s",
+		"WEIR_DESTINATION_APP_MAX_ATTEMPTS=4", "WEIR_DESTINATION_APP_MAX_AGE=5h", "WEIR_DESTINATION_APP_BACKOFF=6s",
+		"WEIR_DESTINATION_APP_BACKOFF_MAX=7m", "WEIR_DESTINATION_APP_MAX_HOLD=8h", "WEIR_DESTINATION_APP_MAX_BODY=9KiB",
+		"WEIR_DESTINATION_APP_FALLBACK=spare", "WEIR_DESTINATION_SPARE_URL=http://spare.example",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wholeSettings(got), got, cmp.AllowUnexported(settings{}, sourceSettings{}, hmacSettings{}, destinationSettings{}),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+		cmp.Comparer(func(a, b *url.URL) bool { return (a == nil) == (b == nil) && (a == nil || a.String() == b.String()) })); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+}
+
+// wholeSettings is what TestWholeHouse asks for. Warnings and fingerprints,
+// which have tests of their own, are those of got.
+func wholeSettings(got settings) settings {
+	want := settings{
+		addr: "127.0.0.1:81", database: "/data/weir.db",
+		apiTokens: []string{"token-of-the-operator", "token-of-yesterday-"},
+		publicURL: webURL("https://hooks.example").parsed(), clientIPHeader: "Fly-Client-IP",
+		trustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		refusedRate:    webhook.Rate{N: 5, Per: time.Second},
+		maxBody:        2 << 20, maxInflight: 8 << 20, maxDatabase: 1 << 30, dedupeWindow: time.Hour,
+		retainDelivered: 2 * time.Hour, retainDead: 3 * time.Hour,
+		shutdownGrace: 4 * time.Second, shutdownDelay: 5 * time.Second,
+		idleExit: 6 * time.Minute, stallAfter: 7 * time.Minute, metricsAddr: "127.0.0.1:82",
+		alertURL: webURL("https://chat.example/x").parsed(), logLevel: slog.LevelWarn, logFormat: "json",
+		warnings: got.warnings,
+	}
+	want.sources = []sourceSettings{
+		{
+			name: "pay", scheme: "hmac", secretList: []string{"now", "before"}, key: "header:X-Id", onConflict: webhook.RejectConflict,
+			tolerance: time.Minute, rate: []webhook.Rate{{N: 9, Per: time.Second}, {N: 99, Per: time.Minute}},
+			maxBody: 3 << 20, signedBody: "decoded",
+			hmac:    hmacSettings{header: "X-Sig", algorithm: "sha512", encoding: "base64", prefix: "v1 ", timestampHeader: "X-Time", template: "{timestamp}.{id}.{body}"},
+			tokenIn: "bearer", allowFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+			to: []string{"app", "spare"}, status: 202, dropHeaders: []string{"X-A", "X-B"},
+		},
+		{
+			name: "plain-1", scheme: "none", tolerance: 5 * time.Minute, rate: []webhook.Rate{{N: 3000, Per: time.Minute}},
+			maxBody: 2 << 20, signedBody: "wire", hmac: hmacSettings{algorithm: "sha256", encoding: "hex", template: "{body}"},
+			tokenIn: "bearer", to: []string{"app"}, status: 200,
+		},
+	}
+	want.destinations = []destinationSettings{
+		{
+			url: webURL("http://u:p@app.example/in").parsed(), headers: map[string]string{"X-A": "b"},
+			signingSecret: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz",
+			policy: webhook.Policy{
+				Name: "app", Fingerprint: got.destinations[0].policy.Fingerprint, Timeout: time.Second, Concurrency: 2,
+				Rate:        []webhook.Rate{{N: 60, Per: time.Minute}, {N: 5000, Per: 24 * time.Hour}},
+				RetryBudget: webhook.Rate{N: 3, Per: time.Second}, MaxAttempts: 4, MaxAge: 5 * time.Hour,
+				Backoff: 6 * time.Second, BackoffMax: 7 * time.Minute, MaxHold: 8 * time.Hour, MaxBody: 9 << 10, Fallback: "spare",
+			},
+		},
+		{
+			url: webURL("http://spare.example").parsed(),
+			policy: webhook.Policy{
+				Name: "spare", Fingerprint: got.destinations[1].policy.Fingerprint, Timeout: 15 * time.Second, Concurrency: 4,
+				RetryBudget: webhook.Rate{N: 30, Per: time.Minute}, MaxAttempts: 10, MaxAge: 72 * time.Hour,
+				Backoff: 2 * time.Second, BackoffMax: 15 * time.Minute, MaxHold: 24 * time.Hour,
+			},
+		},
+	}
+	return want
+}
+
+// TestFingerprintChangesWithTheConfiguration and with nothing else.
+func TestFingerprintChangesWithTheConfiguration(t *testing.T) {
+	of := func(changes ...string) string {
+		t.Helper()
+		got, err := loadSettings(house(changes...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.destinations[0].policy.Fingerprint
+	}
+	prints := []string{
+		of(),
+		of("WEIR_FORWARD_URL=http://127.0.0.1:3000/out"),
+		of("WEIR_FORWARD_URL=http://u:p@127.0.0.1:3000/in"),
+		of("WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=MDEy"),
+		of(`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"b"}`),
+		of(`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"c"}`),
+		of(`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"c","D":"e"}`),
+	}
+	if slices.Sort(prints); len(slices.Compact(prints)) != 7 || len(prints[0]) != 64 {
+		t.Errorf("want 7 digests of 64 digits, got %q", prints)
+	}
+	if of() != of("WEIR_DESTINATION_DEFAULT_TIMEOUT=1s") {
+		t.Error("a timeout changes the fingerprint")
+	}
+	if of(`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"c","D":"e"}`) != of(`WEIR_DESTINATION_DEFAULT_HEADERS={"D":"e","a":"c"}`) {
+		t.Error("order and case of header names change the fingerprint")
+	}
+}
+
+// TestClientNeedsNoService: the client commands work where only they are
+// configured, and where the service's settings are wrong.
+func TestClientNeedsNoService(t *testing.T) {
+	got, err := loadClient([]string{"WEIR_URL=https://weir.example/", "WEIR_API_TOKEN= token-of-the-operator", "WEIR_MAX_BODY=x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.url != "https://weir.example" || got.token != "token-of-the-operator" {
+		t.Errorf("url %q, token of %d", got.url, len(got.token))
+	}
+	if got, err := loadClient(nil); err != nil || got.url != "http://127.0.0.1:8080" {
+		t.Errorf("without settings: %q, %v", got.url, err)
+	}
+	for _, wrong := range []string{"WEIR_URL=weir.example", "WEIR_API_TOKEN_FILE=/no/such/file"} {
+		if _, err := loadClient([]string{wrong}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
+// TestLoadingLeavesTheEnvironmentAlone: what is laid out for envconfig is
+// taken away, so that no secret stays where a child process would see it.
+func TestLoadingLeavesTheEnvironmentAlone(t *testing.T) {
+	before := os.Environ()
+	if _, err := loadSettings(house("WEIR_MAX_BODY=wrong", "WEIR_API_TOKEN=token-of-the-operator")); err == nil {
+		t.Fatal("a wrong size is taken")
+	}
+	for _, entry := range os.Environ() {
+		if !slices.Contains(before, entry) && strings.HasPrefix(entry, "ENVCONFIG_") {
+			t.Errorf("%s is left", strings.SplitN(entry, "=", 2)[0])
+		}
+	}
+}
+
+// TestTheLastOfTwoCounts and an empty value is none.
+func TestTheLastOfTwoCounts(t *testing.T) {
+	got, err := loadSettings(house("WEIR_MAX_BODY=1KiB", "WEIR_MAX_BODY=2KiB", "WEIR_DATABASE=", "WEIR_STALL_AFTER=  "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.maxBody != 2<<10 || got.database != "weir.db" || got.stallAfter != 10*time.Minute {
+		t.Errorf("max body %d, database %q, stall after %v", got.maxBody, got.database, got.stallAfter)
+	}
+}
