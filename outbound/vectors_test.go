@@ -147,4 +147,3 @@ func TestPublishedWaits(t *testing.T) {
 		})
 	}
 }
-
