@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -56,10 +57,37 @@ func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, 
 	return detail, nil
 }
 
+// EventByKey is Event by the sender's own id: the event that has the key now.
+func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.EventDetail, error) {
+	var detail webhook.EventDetail
+	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
+	err := s.view(ctx, func(v view) (err error) {
+		detail, err = v.detail(`e.dedupe = ?1`, name)
+		return err
+	})
+	if err != nil {
+		return webhook.EventDetail{}, fmt.Errorf("reading an event of source %s by its key: %w", source, err)
+	}
+	return detail, nil
+}
+
+// Body returns an event's raw bytes. [webhook.ErrNotFound] when there is no
+// such event, or its payload's retention has passed.
+func (s *Store) Body(ctx context.Context, id webhook.ID) ([]byte, error) {
+	var body []byte
+	const query = `SELECT p.body FROM events e CROSS JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
+	if err := s.reads.QueryRowContext(ctx, query, id[:]).Scan(&body); err != nil {
+		return nil, fmt.Errorf("reading the body of event %s: %w", id, notFound(err))
+	}
+	return body, nil
+}
+
 // view is a read transaction: all its queries see the store as of one moment.
 type view struct {
 	ctx context.Context //nolint:containedctx // lives as long as one call
 	tx  *sql.Tx
+	// budget bounds the rows of a walk, see walkBudget.
+	budget int
 }
 
 func (s *Store) view(ctx context.Context, read func(view) error) error {
@@ -68,7 +96,7 @@ func (s *Store) view(ctx context.Context, read func(view) error) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return read(view{ctx, tx})
+	return read(view{ctx, tx, s.walkBudget})
 }
 
 func (v view) row(text string, args []any, dest ...any) error {
@@ -80,28 +108,44 @@ func (v view) each(text string, args []any, scan func(*sql.Rows) error) error {
 	return eachRow(rows, err, scan)
 }
 
-// detail reads one event with its histories.
-func (v view) detail(where string, arg any) (webhook.EventDetail, error) {
+// event reads one event, without its body, and its place.
+func (v view) event(where string, arg any) (int64, webhook.Event, error) {
 	var row eventRow
 	text := `SELECT ` + eventColumns + ` FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE ` + where
 	if err := v.row(text, []any{arg}, row.dest()...); err != nil {
-		return webhook.EventDetail{}, err
+		return 0, webhook.Event{}, err
 	}
 	event, err := row.read()
+	return row.seq, event, err
+}
+
+// detail reads one event with its histories.
+func (v view) detail(where string, arg any) (webhook.EventDetail, error) {
+	seq, event, err := v.event(where, arg)
 	if err != nil {
 		return webhook.EventDetail{}, err
 	}
 	detail := webhook.EventDetail{Event: event}
-	if detail.Deliveries, err = v.histories(row.seq); err != nil {
+	if detail.Deliveries, err = v.histories(seq); err != nil {
 		return webhook.EventDetail{}, err
 	}
 	for i := range detail.Deliveries {
 		h := &detail.Deliveries[i]
-		if h.Attempts, err = v.attempts(row.seq, h.Delivery.Destination); err != nil {
+		if h.Attempts, err = v.attempts(seq, h.Delivery.Destination); err != nil {
 			return webhook.EventDetail{}, err
 		}
 	}
 	return detail, nil
+}
+
+// summary reads an event with its deliveries, for a list.
+func (v view) summary(seq int64) (webhook.EventDetail, error) {
+	_, event, err := v.event(`e.seq = ?1`, seq)
+	if err != nil {
+		return webhook.EventDetail{}, err
+	}
+	histories, err := v.histories(seq)
+	return webhook.EventDetail{Event: event, Deliveries: histories}, err
 }
 
 // histories reads the deliveries of an event, without attempts.

@@ -37,6 +37,8 @@ type session struct {
 	// forgotten when a transaction is rolled back.
 	owners  map[string]owner
 	unsaved map[string]webhook.Destination
+	// payloads and events are the rounds of pruning.
+	payloads, events sweep
 }
 
 func newSession(conn *sql.Conn, path string, config Config) *session {

@@ -44,6 +44,7 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	path       string
 	cleanStart bool
+	walkBudget int // rows that one page may look at
 
 	lock    lockFile
 	pool    *sql.DB // of the writer: one connection
@@ -75,7 +76,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store{path: path, lock: lock}
+	store := &Store{path: path, lock: lock, walkBudget: walkBudget}
 	if err := store.open(ctx, config); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), store.release())
 	}

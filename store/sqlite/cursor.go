@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+
+	"weir/webhook"
+)
+
+// The form of a cursor.
+const (
+	cursorVersion = 1
+	eventList     = 'e'
+	deliveryList  = 'd'
+	cursorHead    = 2 + 8
+	maxCursorText = 512
+)
+
+// cursor says where a list goes on: behind a delivery, or (without a
+// destination) below a place. Outside it is opaque: base64 of a version, the
+// kind of list, the place and the destination. It stays good while rows come
+// and go, and tells nothing that the list does not.
+type cursor struct {
+	seq         int64
+	destination string
+}
+
+// text returns the outer form for a kind of list.
+func (c cursor) text(list byte) string {
+	raw := []byte{cursorVersion, list}
+	raw = binary.BigEndian.AppendUint64(raw, uint64(c.seq))
+	return base64.RawURLEncoding.EncodeToString(append(raw, c.destination...))
+}
+
+// parseCursor reads the outer form; what text cannot have made is
+// webhook.ErrCursor. An empty text begins a list.
+func parseCursor(text string, list byte) (cursor, error) {
+	if text == "" {
+		return cursor{seq: math.MaxInt64}, nil
+	}
+	if len(text) > maxCursorText {
+		return cursor{}, webhook.ErrCursor
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) < cursorHead || raw[0] != cursorVersion || raw[1] != list {
+		return cursor{}, webhook.ErrCursor
+	}
+	c := cursor{
+		seq:         int64(binary.BigEndian.Uint64(raw[2:cursorHead])),
+		destination: string(raw[cursorHead:]),
+	}
+	if c.seq < 0 || c.seq == math.MaxInt64 || list == eventList && c.destination != "" {
+		return cursor{}, webhook.ErrCursor
+	}
+	return c, nil
+}
+
+// ceiling is the place that the deliveries to a destination must be below to
+// be on the next page: items come by place downwards, then by destination
+// upwards.
+func (c cursor) ceiling(destination string) int64 {
+	if c.destination != "" && destination > c.destination {
+		return c.seq + 1
+	}
+	return c.seq
+}

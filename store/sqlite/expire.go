@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"weir/webhook"
+)
+
+const oldestAge = `SELECT min(age_from) FROM deliveries INDEXED BY deliveries_age
+	WHERE state = 'pending' AND destination = ?1`
+
+// Expire ends pending deliveries of a destination that are too old: they are
+// dead, expired, with the query's sentence. It touches the writer only when
+// there is something to end.
+func (s *Store) Expire(ctx context.Context, query webhook.ExpireQuery) (webhook.Expired, error) {
+	var done webhook.Expired
+	err := s.expire(ctx, query, &done)
+	if err != nil {
+		return webhook.Expired{}, fmt.Errorf("expiring deliveries of %s: %w", query.Destination, err)
+	}
+	return done, nil
+}
+
+func (s *Store) expire(ctx context.Context, query webhook.ExpireQuery, done *webhook.Expired) error {
+	var oldest sql.NullInt64
+	if err := s.reads.QueryRowContext(ctx, oldestAge, query.Destination).Scan(&oldest); err != nil {
+		return err
+	}
+	done.Oldest = optionalMoment(oldest)
+	if !oldest.Valid || oldest.Int64 > query.AgeBefore.UnixMilli() {
+		return nil
+	}
+	return s.writer.do(ctx, 0, func(session *session) (err error) {
+		*done, err = session.expire(query)
+		return err
+	})
+}
+
+func (s *session) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
+	var done webhook.Expired
+	old, err := s.tooOld(query)
+	if err != nil {
+		return done, err
+	}
+	const end = `UPDATE deliveries SET state = 'dead', reason = 'expired', detail = ?3, finished_at = ?4
+		WHERE seq = ?1 AND destination = ?2`
+	for _, seq := range old {
+		if _, err := s.exec(end, seq, query.Destination, query.Detail, millis(query.Now)); err != nil {
+			return done, err
+		}
+	}
+	done.Count = len(old)
+	var oldest sql.NullInt64
+	if _, err := s.row(oldestAge, []any{query.Destination}, &oldest); err != nil {
+		return done, err
+	}
+	done.Oldest = optionalMoment(oldest)
+	return done, nil
+}
+
+// tooOld returns the places of what the query ends, oldest first.
+func (s *session) tooOld(query webhook.ExpireQuery) ([]int64, error) {
+	const candidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY deliveries_age
+		CROSS JOIN events e ON e.seq = d.seq
+		WHERE d.state = 'pending' AND d.destination = ?1 AND d.age_from <= ?2
+		ORDER BY d.age_from, d.seq LIMIT ?3`
+	var places []int64
+	args := []any{query.Destination, query.AgeBefore.UnixMilli(), query.Limit + len(query.Except)}
+	err := s.each(candidates, args, func(rows *sql.Rows) error {
+		var seq int64
+		var id []byte
+		if err := rows.Scan(&seq, &id); err != nil {
+			return err
+		}
+		if len(places) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
+			places = append(places, seq)
+		}
+		return nil
+	})
+	return places, err
+}
