@@ -1,5 +1,3 @@
-# syntax=docker/dockerfile:1
-
 # One static program in an empty image. The C library is linked in: this base
 # has the compiler that SQLite needs, and an allocator that copes with load.
 FROM golang:1.26-bookworm AS build

@@ -10,6 +10,9 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo u
 COMMIT     ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 DOCKER     ?= $(shell for tool in docker podman buildah; do if $$tool info >/dev/null 2>&1; then echo $$tool; break; fi; done)
 
+# What is not docker must be asked for a format that can hold a HEALTHCHECK.
+IMAGEFLAGS  = $(if $(filter docker,$(DOCKER)),,--format docker)
+
 # The SQLite engine is C, so everything here is built with cgo.
 export CGO_ENABLED = 1
 
@@ -62,7 +65,7 @@ fuzz: cgo ## run each fuzz test for FUZZTIME (default 30s)
 
 image: ## build the container image with docker, podman or buildah
 	@if [ -z "$(DOCKER)" ]; then echo "no docker, podman or buildah answers here" >&2; exit 1; fi
-	$(DOCKER) build -t $(IMAGE) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) .
+	$(DOCKER) build $(IMAGEFLAGS) -t $(IMAGE) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) .
 
 clean: ## remove what the targets above made
 	rm -f weir *.test *.prof
