@@ -49,10 +49,9 @@ func (b *buffer) grow(size int64) error {
 // fill reads a body of at most limit bytes to its end. Declared is its length,
 // or negative where it was not declared.
 func (b *buffer) fill(body io.Reader, declared, limit int64) error {
-	// One byte more than may come shows a body that is longer.
-	most := limit + 1
+	most := limit
 	if declared >= 0 && declared < limit {
-		most = declared + 1
+		most = declared
 	}
 	if err := b.grow(min(most, firstBuffer)); err != nil {
 		return err
@@ -60,20 +59,34 @@ func (b *buffer) fill(body io.Reader, declared, limit int64) error {
 	for {
 		n, err := body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
-		if int64(len(b.bytes)) > limit {
-			return errTooLarge
-		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return bodyFault(err)
 		}
-		if len(b.bytes) == cap(b.bytes) {
-			if err := b.grow(min(most, 2*int64(cap(b.bytes)))); err != nil {
-				return err
-			}
+		if len(b.bytes) < cap(b.bytes) {
+			continue
 		}
+		if int64(cap(b.bytes)) == most {
+			return expectEnd(body)
+		}
+		if err := b.grow(min(most, 2*int64(cap(b.bytes)))); err != nil {
+			return err
+		}
+	}
+}
+
+// expectEnd makes sure that nothing follows.
+func expectEnd(body io.Reader) error {
+	var more [1]byte
+	switch _, err := io.ReadFull(body, more[:]); {
+	case err == nil:
+		return errTooLarge
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return bodyFault(err)
 	}
 }
 
