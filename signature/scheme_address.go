@@ -35,7 +35,7 @@ func addressSchemes() []scheme {
 				header: "X-HubSpot-Signature-v3", encoding: inBase64,
 				marks:   []mark{{"", sha256MAC}},
 				stamp:   stampRule{header: "X-HubSpot-Request-Timestamp", form: millis},
-				content: template{partMethod, partURI, partBody, partTimestamp},
+				content: template{partMethod, partURL, partBody, partTimestamp}, urls: hubspotURLs,
 			}),
 			keys: []keyRule{member("eventId", "subscriptionId", "occurredAt")},
 		},

@@ -115,7 +115,7 @@ func (s *signed) takes(kind secretKind) bool {
 	return false
 }
 
-func (s *signed) needsURL() bool { return s.content.uses(partURL) || s.content.uses(partURI) }
+func (s *signed) needsURL() bool { return s.content.uses(partURL) }
 
 func (s *signed) headers() []string {
 	return []string{s.header, s.idHeader, s.stamp.header, s.chooser}
@@ -218,8 +218,9 @@ func known(marks []mark, entry string) (string, algorithm) {
 
 // match tries every secret on every candidate, the current secret first.
 func (s *signed) match(v *Verifier, in *input, candidates []candidate) (int, *refusal) {
+	addresses := s.addresses(in.url)
 	for _, key := range v.secrets {
-		for _, address := range s.addresses(in.url) {
+		for _, address := range addresses {
 			in.url = address
 			matched, refused := s.matches(in, key, candidates)
 			if refused != nil {

@@ -20,7 +20,6 @@ const (
 	partID        = "{id}"
 	partMethod    = "{method}"
 	partURL       = "{url}"
-	partURI       = "{uri}"     // HubSpot: the URL with some escapes decoded
 	partForm      = "{form}"    // Twilio: sorted names and values
 	partPayload   = "{payload}" // Gitea: the JSON, in form mode too
 )
@@ -77,8 +76,6 @@ func (t template) write(w io.Writer, in *input) *refusal {
 			text = in.Method
 		case partURL:
 			text = in.url
-		case partURI:
-			text = decodeSome(in.url)
 		case partForm:
 			text, refused = in.fieldsBy(twilioForm)
 		case partPayload:
@@ -97,6 +94,15 @@ func (t template) write(w io.Writer, in *input) *refusal {
 		_, _ = io.WriteString(w, text)
 	}
 	return nil
+}
+
+// hubspotURLs gives the address as HubSpot's page says that it is signed, with
+// some escapes decoded, and as HubSpot's own libraries take it.
+func hubspotURLs(address string) []string {
+	if decoded := decodeSome(address); decoded != address {
+		return []string{decoded, address}
+	}
+	return []string{address}
 }
 
 // decodeSome decodes the escapes that HubSpot decodes before it signs: the

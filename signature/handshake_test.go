@@ -1,0 +1,222 @@
+package signature
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"weir/webhook"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// postChallenge signs a body with the sample's headers and verifies it.
+func postChallenge(t *testing.T, scheme, body string, headers map[string]string) Verdict {
+	t.Helper()
+	v := newVerifier(t, testConfig(scheme))
+	r := v.Sample(testID, testNow)
+	r.Body = []byte(body)
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	r, err := v.Sign(r, testID, testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := v.Verify(r, testNow)
+	r.Body = append(r.Body, ' ')
+	if altered := v.Verify(r, testNow); altered.Challenge != nil || altered.Result != webhook.ResultBadSignature {
+		t.Errorf("an altered handshake is %s", altered.Result)
+	}
+	return got
+}
+
+func TestSignedHandshakes(t *testing.T) {
+	text, object := "text/plain; charset=utf-8", "application/json"
+	for name, c := range map[string]struct {
+		scheme, body string
+		headers      map[string]string
+		status       int
+		contentType  string
+		want         string
+	}{
+		"slack": {"slack", `{"type":"url_verification","challenge":"c<b>"}`, nil, 200, text, "c<b>"},
+		"zoom": {
+			"zoom", `{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}`, nil, 200, object,
+			// HMAC-SHA256 of the token under "secret-of-zoom", computed apart.
+			`{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"7ba36916c4848a78bebc7784ed8201a5627ee3cabe6dadf1e486b89d45f1979b"}`,
+		},
+		"twitch":                {"twitch", `{"challenge":"pogchamp-kappa"}`, map[string]string{twitchType: "webhook_callback_verification"}, 200, text, "pogchamp-kappa"},
+		"discord, interactions": {"discord", `{"type":1,"id":"1"}`, nil, 200, object, `{"type":1}`},
+		"discord, events":       {"discord", `{"version":1,"type":0}`, nil, 204, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := postChallenge(t, c.scheme, c.body, c.headers)
+			if got.Result != webhook.ResultChallenge || got.Challenge == nil || got.Key != "" {
+				t.Fatalf("%s (%s)", got.Result, got.Reason)
+			}
+			if got.Challenge.Status != c.status || string(got.Challenge.Body) != c.want {
+				t.Errorf("answer %d %q, want %d %q", got.Challenge.Status, got.Challenge.Body, c.status, c.want)
+			}
+			if got.Challenge.Header.Get("Content-Type") != c.contentType || got.Challenge.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("headers %v", got.Challenge.Header)
+			}
+		})
+	}
+}
+
+func TestWhatLooksLikeAHandshakeAndIsNone(t *testing.T) {
+	long := strings.Repeat("c", MaxChallenge+1)
+	for name, c := range map[string]struct {
+		scheme, body string
+		headers      map[string]string
+	}{
+		"slack, too long":            {"slack", `{"type":"url_verification","challenge":"` + long + `"}`, nil},
+		"slack, without a challenge": {"slack", `{"type":"url_verification"}`, nil},
+		"slack, another type":        {"slack", `{"type":"event_callback","challenge":"c"}`, nil},
+		"slack, deeper":              {"slack", `{"event":{"type":"url_verification","challenge":"c"}}`, nil},
+		"zoom, too long":             {"zoom", `{"event":"endpoint.url_validation","payload":{"plainToken":"` + long + `"}}`, nil},
+		"twitch, a notification":     {"twitch", `{"challenge":"c"}`, nil},
+		"discord, an event":          {"discord", `{"type":1,"event":{"type":"APPLICATION_AUTHORIZED"}}`, nil},
+		"discord, a command":         {"discord", `{"type":2}`, nil},
+		"github's ping":              {"github", `{"zen":"z","challenge":"c"}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := postChallenge(t, c.scheme, c.body, c.headers); got.Result != webhook.ResultAccepted || got.Challenge != nil {
+				t.Errorf("%s (%s)", got.Result, got.Reason)
+			}
+		})
+	}
+}
+
+func TestTwitchRevocationAlerts(t *testing.T) {
+	revoked := map[string]string{twitchType: "revocation"}
+	got := postChallenge(t, "twitch", `{"subscription":{"status":"notification_failures_exceeded"}}`, revoked)
+	if got.Result != webhook.ResultAccepted || got.Alert != "Twitch has revoked a subscription: notification_failures_exceeded" {
+		t.Errorf("%s, alert %q", got.Result, got.Alert)
+	}
+	if got := postChallenge(t, "twitch", `{"subscription":{"status":"<script>"}}`, revoked); !strings.HasSuffix(got.Alert, ": unknown") {
+		t.Errorf("alert %q", got.Alert)
+	}
+}
+
+func TestGraphValidationComesAfterTheToken(t *testing.T) {
+	config := testConfig("token")
+	config.TokenIn = "query:key"
+	v := newVerifier(t, config)
+	ask := func(target, body string) Verdict {
+		return v.Verify(Request{Method: "POST", Target: target, Header: http.Header{}, Body: []byte(body)}, testNow)
+	}
+	right := "/hooks/graph?key=" + url.QueryEscape(testSecret("token"))
+	if got := ask(right+"&validationToken=a%20b%3C", ""); got.Result != webhook.ResultChallenge || string(got.Challenge.Body) != "a b<" {
+		t.Errorf("%s, answer %+v", got.Result, got.Challenge)
+	}
+	for target, body := range map[string]string{
+		"/hooks/graph?validationToken=a":               "",
+		"/hooks/graph?key=wrong&validationToken=a":     "",
+		right + "&validationToken=a":                   `{"value":[]}`,
+		right + "&validationToken=a&validationToken=b": "",
+		right: "",
+	} {
+		if got := ask(target, body); got.Challenge != nil || got.Result == webhook.ResultChallenge {
+			t.Errorf("%s with %q: answer %+v", target, body, got.Challenge)
+		}
+	}
+}
+
+func TestHandshakesByOtherMethods(t *testing.T) {
+	long := strings.Repeat("c", MaxChallenge+1)
+	meta := "/hooks/meta?hub.mode=subscribe&hub.verify_token=v-token&hub.challenge="
+	for name, c := range map[string]struct {
+		scheme, method, target string
+		answered               bool
+		result                 webhook.Result
+		status                 int
+		body                   string
+	}{
+		"meta":                         {"meta", "GET", meta + "12%3C3", true, webhook.ResultChallenge, 200, "12<3"},
+		"meta by HEAD":                 {"meta", "HEAD", meta + "1", true, webhook.ResultChallenge, 200, "1"},
+		"meta, wrong token":            {"meta", "GET", "/m?hub.mode=subscribe&hub.verify_token=v-toke&hub.challenge=1", true, webhook.ResultBadSignature, 403, "wrong verify token\n"},
+		"meta, no token":               {"meta", "GET", "/m?hub.mode=subscribe&hub.challenge=1", true, webhook.ResultBadSignature, 403, "wrong verify token\n"},
+		"meta, another mode":           {"meta", "GET", "/m?hub.mode=other&hub.verify_token=v-token&hub.challenge=1", true, webhook.ResultBadSignature, 403, "wrong verify token\n"},
+		"meta, no challenge":           {"meta", "GET", meta, true, webhook.ResultMalformed, 400, "no usable challenge in the query\n"},
+		"meta, too long":               {"meta", "GET", meta + long, true, webhook.ResultMalformed, 400, "no usable challenge in the query\n"},
+		"meta, no handshake":           {"meta", "GET", "/hooks/meta", false, "", 0, ""},
+		"dropbox":                      {"dropbox", "GET", "/d?challenge=abc", true, webhook.ResultChallenge, 200, "abc"},
+		"dropbox, two":                 {"dropbox", "GET", "/d?challenge=a&challenge=b", true, webhook.ResultMalformed, 400, "no usable challenge in the query\n"},
+		"dropbox, none":                {"dropbox", "GET", "/d", false, "", 0, ""},
+		"dropbox by OPTIONS":           {"dropbox", "OPTIONS", "/d?challenge=a", false, "", 0, ""},
+		"cloudevents without origin":   {"cloudevents", "OPTIONS", "/c", true, webhook.ResultMalformed, 400, "no usable WebHook-Request-Origin\n"},
+		"cloudevents by GET":           {"cloudevents", "GET", "/c", false, "", 0, ""},
+		"a scheme without a handshake": {"github", "GET", "/g?challenge=a", false, "", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := testConfig(c.scheme)
+			config.VerifyToken = "v-token"
+			got, answered := newVerifier(t, config).Handshake(Request{Method: c.method, Target: c.target, Header: http.Header{}})
+			if answered != c.answered || got.Result != c.result || got.Secret != -1 {
+				t.Fatalf("%v, %s", answered, got.Result)
+			}
+			if !answered {
+				return
+			}
+			if got.Challenge.Status != c.status || string(got.Challenge.Body) != c.body || got.Challenge.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("answer %+v", got.Challenge)
+			}
+		})
+	}
+}
+
+func TestMetaWithoutAVerifyTokenRefuses(t *testing.T) {
+	v := newVerifier(t, testConfig("meta"))
+	got, _ := v.Handshake(Request{Method: "GET", Target: "/m?hub.mode=subscribe&hub.verify_token=&hub.challenge=1"})
+	if got.Result != webhook.ResultBadSignature {
+		t.Errorf("%s", got.Result)
+	}
+}
+
+func TestCloudEventsHandshake(t *testing.T) {
+	config := testConfig("cloudevents")
+	config.AllowedRate = 3000
+	v := newVerifier(t, config)
+	got, _ := v.Handshake(Request{Method: "OPTIONS", Target: "/c", Header: http.Header{"Webhook-Request-Origin": {"events.example"}}})
+	want := http.Header{
+		"Allow": {"GET, HEAD, POST, OPTIONS"}, "Webhook-Allowed-Origin": {"events.example"},
+		"Webhook-Allowed-Rate": {"3000"}, "X-Content-Type-Options": {"nosniff"},
+	}
+	if diff := cmp.Diff(want, got.Challenge.Header); diff != "" || got.Challenge.Status != 200 {
+		t.Errorf("status %d, %s", got.Challenge.Status, diff)
+	}
+	for _, origin := range []string{"", "a b", "a\x00", strings.Repeat("a", 254), "é"} {
+		got, _ := v.Handshake(Request{Method: "OPTIONS", Header: http.Header{"Webhook-Request-Origin": {origin}}})
+		if got.Result != webhook.ResultMalformed {
+			t.Errorf("%q: %s", origin, got.Result)
+		}
+	}
+}
+
+// FuzzHandshake holds the bounds of what is echoed.
+func FuzzHandshake(f *testing.F) {
+	f.Add("GET", "/m?hub.mode=subscribe&hub.verify_token=v&hub.challenge=1", "o")
+	f.Add("HEAD", "/d?challenge=%zz&challenge=1", "")
+	f.Add("OPTIONS", "?", "a.example")
+	f.Fuzz(func(t *testing.T, method, target, origin string) {
+		for _, scheme := range []string{"meta", "dropbox", "cloudevents", "github"} {
+			config := testConfig(scheme)
+			config.VerifyToken = "v"
+			got, answered := newVerifier(t, config).Handshake(Request{
+				Method: method, Target: target, Header: http.Header{"Webhook-Request-Origin": {origin}},
+			})
+			if answered != (got.Challenge != nil) {
+				t.Fatalf("answered %v with %+v", answered, got.Challenge)
+			}
+			if answered && len(got.Challenge.Body) > MaxChallenge {
+				t.Errorf("an answer of %d bytes", len(got.Challenge.Body))
+			}
+			if answered && strings.ContainsAny(got.Challenge.Header.Get("Webhook-Allowed-Origin"), "\r\n\x00") {
+				t.Error("a line break in a header")
+			}
+		}
+	})
+}
