@@ -137,6 +137,16 @@ func (p *problems) has(key string) bool {
 	return false
 }
 
+// about reports whether any variable behind the prefix has a fault.
+func (p *problems) about(prefix string) bool {
+	for _, fault := range p.faults {
+		if strings.HasPrefix(fault.key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // warn notes something that works but may not be meant.
 func (p *problems) warn(key, format string, args ...any) {
 	p.warnings = append(p.warnings, key+": "+fmt.Sprintf(format, args...))

@@ -50,8 +50,11 @@ func outputs(environ []string) (string, error) {
 	w := world{environ: environ, stdout: &out, stderr: &out}
 	err := configCommand(context.Background(), w, nil)
 	exitStatus(err, &out)
-	read, loadErr := loadSettings(environ)
-	fmt.Fprintf(&out, "%v %+v %#v %v", read, read, read, loadErr)
+	if err != nil {
+		return out.String(), err
+	}
+	read, err := loadSettings(environ)
+	fmt.Fprintf(&out, "%v %+v %#v", read, read, read)
 	fmt.Fprintf(&out, "%v %+v %#v", read.sources, read.sources, read.sources)
 	fmt.Fprintf(&out, "%v %+v %#v", read.destinations, read.destinations, read.destinations)
 	return out.String(), err

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/signature"
 	"weir/webhook"
 )
 
@@ -33,7 +34,7 @@ func (l loaded) resolveSource(source namedSource, found *problems) sourceSetting
 	if maxBody > l.global.MaxInflight {
 		found.warn(source.prefix+"MAX_BODY", "is more than WEIR_MAX_INFLIGHT: the largest bodies cannot come in")
 	}
-	return sourceSettings{
+	resolved := sourceSettings{
 		name:        source.name,
 		scheme:      scheme,
 		secretList:  given.secretList(),
@@ -51,6 +52,10 @@ func (l loaded) resolveSource(source namedSource, found *problems) sourceSetting
 		status:      int(given.Status),
 		dropHeaders: given.DropHeaders,
 	}
+	if !found.about(source.prefix) && !found.has("WEIR_PUBLIC_URL") {
+		checkSignature(source.prefix, resolved, l.publicURL(found), found)
+	}
+	return resolved
 }
 
 // secretList returns the secrets that are set, the current first.
@@ -80,20 +85,18 @@ func (c sourceConfig) hmac() hmacSettings {
 // take unsigned requests must be written out.
 func (l loaded) schemeOf(source namedSource, found *problems) string {
 	key, scheme := source.prefix+"SCHEME", string(source.config.Scheme)
-	all := schemes()
 	if l.env.has(key) {
-		if _, known := all[scheme]; !known {
+		if !isScheme(scheme) {
 			found.add(key, "want one of %s%s", strings.Join(schemeNames(), ", "), schemeAdvice(scheme))
 			return ""
 		}
 		return scheme
 	}
-	_, known := all[source.name]
 	switch {
 	case source.name == schemeNone:
 		found.add(key, "is required: to take unsigned requests write none")
 		return ""
-	case !known:
+	case !isScheme(source.name):
 		found.add(key, "is required, as the source's name is not that of a scheme; want one of %s", strings.Join(schemeNames(), ", "))
 		return ""
 	}
@@ -125,19 +128,6 @@ func (l loaded) checkSecret(source namedSource, scheme string, found *problems) 
 	if !l.env.has(key) {
 		found.add(key, "is required: without it everybody could send events")
 	}
-	if scheme != schemeBasic {
-		return
-	}
-	checkPair(key, source.config.Secret, found)
-	checkPair(key+"_PREVIOUS", source.config.SecretPrevious, found)
-}
-
-// checkPair wants user:password.
-func checkPair(key string, value secret, found *problems) {
-	user, password, isPair := strings.Cut(string(value), ":")
-	if value != "" && (!isPair || user == "" || password == "") {
-		found.add(key, "want user:password for the scheme basic")
-	}
 }
 
 // readerOf names the one scheme that reads a setting; "" when all do.
@@ -161,7 +151,7 @@ func (l loaded) checkIgnored(source namedSource, scheme string, found *problems)
 			l.refuse(source.prefix+v.key, "is read by the scheme "+reader+" only, and this source's is "+scheme, found)
 		}
 	}
-	if !schemes()[scheme].signsTime && scheme != schemeHMAC && l.env.has(source.prefix+"TOLERANCE") {
+	if !signsTime(scheme) && l.env.has(source.prefix+"TOLERANCE") {
 		found.warn(source.prefix+"TOLERANCE", "has no effect: the scheme %s has no timestamp", scheme)
 	}
 }
@@ -179,7 +169,7 @@ const longTolerance = duration(time.Hour)
 // checkScheme checks what the scheme needs besides its secret.
 func (l loaded) checkScheme(source namedSource, scheme string, found *problems) {
 	given := source.config
-	signsURL := schemes()[scheme].signsURL || scheme == schemeHMAC && given.HMACTemplate.has("url")
+	signsURL := signature.NeedsURL(scheme) || scheme == schemeHMAC && given.HMACTemplate.has("url")
 	if signsURL && !l.env.has("WEIR_PUBLIC_URL") {
 		found.add("WEIR_PUBLIC_URL", "is required: what %s names signs the address that is called", source.prefix+"SCHEME")
 	}
