@@ -199,7 +199,8 @@ func splitCursor(cursor string) (destination, place string, err error) {
 		return "", "", webhook.ErrCursor
 	}
 	name, err := base64.RawURLEncoding.Strict().DecodeString(parts[1])
-	if err != nil || len(name) == 0 {
+	// Base64 skips line breaks, so that one place would have many cursors.
+	if err != nil || len(name) == 0 || joinCursor(string(name), parts[2]) != cursor {
 		return "", "", webhook.ErrCursor
 	}
 	return string(name), parts[2], nil
