@@ -206,34 +206,41 @@ func (c *Client) exchange(ctx context.Context, job webhook.Job, now time.Time) R
 }
 
 // roundTrip sends the request once. The body cannot be rewound by net/http
-// (GetBody is nil), because it would re-send what may have been processed; an
-// empty body needs no rewinding, so there a second connection ends it.
+// (GetBody is nil), because it would re-send what may have been processed. An
+// empty body needs no rewinding, so there a second connection ends the attempt,
+// even where HTTP/2 promises that the first did not count.
 func (c *Client) roundTrip(request *http.Request, body []byte) (*http.Response, *progress, error) {
-	ctx, cancel := context.WithCancel(request.Context())
+	ctx, cancel := context.WithCancelCause(request.Context())
 	p := &progress{again: func() {}}
 	if len(body) == 0 {
-		p.again = cancel
+		p.again = func() { cancel(errNotResent) }
 	}
 	request = request.Clone(p.watch(ctx))
 	request.Body, request.GetBody = newBody(body), nil
 	got, err := c.transport.RoundTrip(request)
 	if err != nil {
-		cancel()
+		if context.Cause(ctx) == errNotResent {
+			err = errNotResent
+		}
+		cancel(nil)
 		return nil, p, err
 	}
 	got.Body = cancelBody{got.Body, cancel}
 	return got, p, nil
 }
 
+// errNotResent ends a request that net/http was about to send again.
+var errNotResent = errors.New("http2: the connection gave the request back, and it may have arrived")
+
 // cancelBody frees what belongs to a request when its answer is closed.
 type cancelBody struct {
 	io.ReadCloser
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 }
 
 // Close closes the body and ends the request.
 func (b cancelBody) Close() error {
 	err := b.ReadCloser.Close()
-	b.cancel()
+	b.cancel(nil)
 	return err
 }

@@ -95,8 +95,11 @@ type countedConn struct {
 	written atomic.Int64
 }
 
-// Write counts before it writes: a byte that may have left has left.
+// Write counts before it writes and takes back what was refused: at no time is
+// a byte that may have left not counted.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.written.Add(int64(len(p)))
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n - len(p)))
+	return n, err
 }

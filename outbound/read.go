@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"weir/webhook"
@@ -41,6 +42,7 @@ func Read(r Response, now time.Time) webhook.Answer {
 	facts := newFacts(r, body, Base(r.Header, now))
 	answer.Outcome, answer.Rule = facts.decide()
 	answer.Hint = facts.hintFor(answer)
+	answer.OwnWait = facts.ownWait(answer)
 	answer.Pacing = facts.pacingFor(answer)
 	answer.Evidence = r.evidence(body, facts)
 	return answer
@@ -97,6 +99,20 @@ func (f *facts) hintFor(answer webhook.Answer) webhook.Hint {
 		return f.hint(notRoomy)
 	}
 	return webhook.Hint{}
+}
+
+// secondaryWait is what GitHub documents for its secondary limits, whose
+// answers may name no time: at least a minute.
+const secondaryWait = time.Minute
+
+// ownWait returns the least wait that a downstream documents and its answer
+// leaves out.
+func (f *facts) ownWait(answer webhook.Answer) time.Duration {
+	limited := answer.Outcome == webhook.OutcomeRateLimited && !answer.Hint.Given()
+	if limited && strings.Contains(f.text, "secondary rate limit") {
+		return secondaryWait
+	}
+	return 0
 }
 
 // pacingFor returns the pace that the answer asks for. Where the destination
