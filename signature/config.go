@@ -115,6 +115,7 @@ func New(config Config) (*Verifier, error) {
 	v.all = proofsFor(definition, config, &problems)
 	v.proofs = openable(v.all, v.secrets)
 	v.keys = keysFor(definition, config.Key, &problems)
+	problems = append(problems, v.checkKeys())
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -163,6 +164,19 @@ func isPublicURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") &&
 		u.Host != "" && !strings.ContainsAny(text, "?#")
+}
+
+// checkKeys refuses a key that would be a secret: keys are shown.
+func (v *Verifier) checkKeys() error {
+	secret := append(v.TokenHeaders(), "Authorization", "Proxy-Authorization", "Cookie")
+	for _, rule := range v.keys {
+		for _, name := range rule.names {
+			if rule.kind == inHeader && slices.Contains(secret, name) {
+				return errors.New("key names a header that holds a secret")
+			}
+		}
+	}
+	return nil
 }
 
 // proofsFor returns the ways in that the scheme has.

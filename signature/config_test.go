@@ -38,6 +38,8 @@ func TestBadConfigurationsAreRefused(t *testing.T) {
 		"key with a space":       {Config{Scheme: "none", Key: "header:a b"}, "key"},
 		"key without a member":   {Config{Scheme: "none", Key: "json:"}, "key"},
 		"key with an empty part": {Config{Scheme: "none", Key: "json:a..b"}, "key"},
+		"key is a token":         {Config{Scheme: "telegram", Secrets: []string{"s"}, Key: "header:x-telegram-bot-api-secret-token"}, "holds a secret"},
+		"key is a credential":    {Config{Scheme: "none", Key: "header:authorization"}, "holds a secret"},
 		"tolerance":              {Config{Scheme: "none", Tolerance: -1}, "tolerance"},
 		"max body":               {Config{Scheme: "none", MaxBody: -1}, "max body"},
 		"allowed rate":           {Config{Scheme: "none", AllowedRate: -1}, "allowed rate"},

@@ -25,6 +25,9 @@ func (v *Verifier) Handshake(r Request) (Verdict, bool) {
 	return v.scheme.handshake(v, r)
 }
 
+// AnswersOptions reports whether [Verifier.Handshake] has an answer to OPTIONS.
+func (v *Verifier) AnswersOptions() bool { return v.scheme.options }
+
 // plain is an answer of plain text that no browser takes for anything else.
 func plain(status int, text string) *Challenge {
 	return answer(status, "text/plain; charset=utf-8", text)

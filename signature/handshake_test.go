@@ -181,6 +181,9 @@ func TestCloudEventsHandshake(t *testing.T) {
 	config.AllowedRate = 3000
 	v := newVerifier(t, config)
 	got, _ := v.Handshake(Request{Method: "OPTIONS", Target: "/c", Header: http.Header{"Webhook-Request-Origin": {"events.example"}}})
+	if !v.AnswersOptions() || newVerifier(t, testConfig("github")).AnswersOptions() {
+		t.Error("OPTIONS is for cloudevents alone")
+	}
 	want := http.Header{
 		"Allow": {"GET, HEAD, POST, OPTIONS"}, "Webhook-Allowed-Origin": {"events.example"},
 		"Webhook-Allowed-Rate": {"3000"}, "X-Content-Type-Options": {"nosniff"},

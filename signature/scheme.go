@@ -20,6 +20,8 @@ type scheme struct {
 	unstable bool
 	// handshake answers GET, HEAD or OPTIONS; nil is none.
 	handshake func(v *Verifier, r Request) (Verdict, bool)
+	// options says that the handshake is by OPTIONS.
+	options bool
 	// challenge answers a verified POST that is a handshake; nil is an event.
 	challenge func(v *Verifier, in *input, place int) *Challenge
 	// alert is a sentence for the operator about a verified event, or empty.

@@ -2,7 +2,6 @@ package signature
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 )
@@ -16,7 +15,7 @@ func tokenSchemes() []scheme {
 			keys:   []keyRule{member("update_id")},
 		},
 		{
-			name: "cloudevents", secret: sharedText, handshake: cloudEventsHandshake,
+			name: "cloudevents", secret: sharedText, handshake: cloudEventsHandshake, options: true,
 			proofs: always(token{header: "Authorization", auth: "Bearer"}, token{query: "access_token"}),
 			keys:   []keyRule{header("ce-id", "ce-source"), member("id", "source")},
 		},
@@ -44,11 +43,11 @@ func hmacProofs(c Config) ([]proof, error) {
 	if c.HMAC.TimestampHeader != "" && !isHeaderName(c.HMAC.TimestampHeader) {
 		problems = append(problems, errors.New("the HMAC timestamp header is not a header name"))
 	}
-	a := algorithm(orElse(c.HMAC.Algorithm, string(sha256MAC)))
+	a := algorithm(orElse(strings.ToLower(c.HMAC.Algorithm), string(sha256MAC)))
 	if a.newHash() == nil {
 		problems = append(problems, errors.New("the HMAC algorithm is not sha1, sha256, sha384 or sha512"))
 	}
-	e := encoding(orElse(c.HMAC.Encoding, string(inHex)))
+	e := encoding(orElse(strings.ToLower(c.HMAC.Encoding), string(inHex)))
 	if e != inHex && e != inBase64 {
 		problems = append(problems, errors.New("the HMAC encoding is neither hex nor base64"))
 	}
@@ -89,5 +88,5 @@ func tokenProofs(c Config) ([]proof, error) {
 	case kind == "query" && name != "":
 		return []proof{token{query: name}}, nil
 	}
-	return nil, fmt.Errorf("token in %q is not bearer, header:NAME or query:NAME", c.TokenIn)
+	return nil, errors.New("token in is not bearer, header:NAME or query:NAME")
 }

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"net/http"
 	"time"
@@ -59,4 +60,49 @@ func (v *Verifier) addHeaders(header http.Header, id string, now time.Time) {
 	if len(v.keys) > 0 && v.keys[0].kind == inHeader && len(v.keys[0].names) == 1 {
 		setMissing(v.keys[0].names[0], id)
 	}
+}
+
+// ErrPublicKey says that a request cannot be signed because the source holds
+// only the sender's public key.
+var ErrPublicKey = errors.New("the source holds a public key: only its owner can sign")
+
+func (s *signed) sign(in *input, key secret, now time.Time) error {
+	m, found := s.markFor(in, key)
+	if !found {
+		return errors.New("the current secret cannot make this kind of signature")
+	}
+	s.stamp.set(in, now)
+	if s.idHeader != "" {
+		in.id = in.Header.Get(s.idHeader)
+	}
+	in.url = s.addresses(in.url)[0]
+	sum, refused := s.content.digest(in, key, m.algorithm)
+	if refused != nil {
+		return errors.New(refused.reason)
+	}
+	if m.algorithm == ed25519ID {
+		if key.private == nil {
+			return ErrPublicKey
+		}
+		sum = ed25519.Sign(key.private, sum)
+	}
+	value := m.prefix + s.encoding.encode(sum)
+	if s.stamp.item != "" {
+		value = s.stamp.item + in.stamp + s.separator + value
+	}
+	in.Header.Set(s.header, value)
+	return nil
+}
+
+func (s *signed) markFor(in *input, key secret) (mark, bool) {
+	marks := s.marks
+	if s.choose != nil {
+		marks = s.choose(in.Header, marks)
+	}
+	for _, m := range marks {
+		if m.algorithm.kind() == key.kind {
+			return m, true
+		}
+	}
+	return mark{}, false
 }

@@ -1,17 +1,8 @@
 package signature
 
 import (
-	"bytes"
 	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"crypto/subtle"
-	"encoding/base64"
-	"encoding/hex"
-	"errors"
-	"hash"
 	"net/http"
 	"strings"
 	"time"
@@ -23,67 +14,6 @@ const (
 	// maxEntries bounds the entries of a list, known and unknown.
 	maxEntries = 100
 )
-
-// algorithm names how a signature is made.
-type algorithm string
-
-const (
-	sha1MAC   algorithm = "sha1"
-	sha256MAC algorithm = "sha256"
-	sha384MAC algorithm = "sha384"
-	sha512MAC algorithm = "sha512"
-	ed25519ID algorithm = "ed25519"
-)
-
-// newHash returns the hash of an HMAC algorithm, nil for another.
-func (a algorithm) newHash() func() hash.Hash {
-	switch a {
-	case sha1MAC:
-		return sha1.New
-	case sha256MAC:
-		return sha256.New
-	case sha384MAC:
-		return sha512.New384
-	case sha512MAC:
-		return sha512.New
-	}
-	return nil
-}
-
-func (a algorithm) kind() secretKind {
-	if a == ed25519ID {
-		return edSecret
-	}
-	return macSecret
-}
-
-// encoding is how a signature is written.
-type encoding string
-
-const (
-	inHex    encoding = "hex"
-	inBase64 encoding = "base64"
-)
-
-func (e encoding) decode(text string) ([]byte, error) {
-	if e == inHex {
-		return hex.DecodeString(text)
-	}
-	return decodeBase64(text)
-}
-
-func (e encoding) encode(raw []byte) string {
-	if e == inHex {
-		return hex.EncodeToString(raw)
-	}
-	return base64.StdEncoding.EncodeToString(raw)
-}
-
-// mark is the text before a signature that says how it was made.
-type mark struct {
-	prefix    string
-	algorithm algorithm
-}
 
 // signed is a signature in a header, over a template of the request.
 type signed struct {
@@ -265,63 +195,4 @@ func (s *signed) matches(in *input, key secret, candidates []candidate) (bool, *
 		}
 	}
 	return matched, nil
-}
-
-// digest returns the HMAC of the content, or for ed25519 the content itself.
-func (t template) digest(in *input, key secret, a algorithm) ([]byte, *refusal) {
-	if a == ed25519ID {
-		var message bytes.Buffer
-		refused := t.write(&message, in)
-		return message.Bytes(), refused
-	}
-	mac := hmac.New(a.newHash(), key.key)
-	if refused := t.write(mac, in); refused != nil {
-		return nil, refused
-	}
-	return mac.Sum(nil), nil
-}
-
-// ErrPublicKey says that a request cannot be signed because the source holds
-// only the sender's public key.
-var ErrPublicKey = errors.New("the source holds a public key: only its owner can sign")
-
-func (s *signed) sign(in *input, key secret, now time.Time) error {
-	m, found := s.markFor(in, key)
-	if !found {
-		return errors.New("the current secret cannot make this kind of signature")
-	}
-	s.stamp.set(in, now)
-	if s.idHeader != "" {
-		in.id = in.Header.Get(s.idHeader)
-	}
-	in.url = s.addresses(in.url)[0]
-	sum, refused := s.content.digest(in, key, m.algorithm)
-	if refused != nil {
-		return errors.New(refused.reason)
-	}
-	if m.algorithm == ed25519ID {
-		if key.private == nil {
-			return ErrPublicKey
-		}
-		sum = ed25519.Sign(key.private, sum)
-	}
-	value := m.prefix + s.encoding.encode(sum)
-	if s.stamp.item != "" {
-		value = s.stamp.item + in.stamp + s.separator + value
-	}
-	in.Header.Set(s.header, value)
-	return nil
-}
-
-func (s *signed) markFor(in *input, key secret) (mark, bool) {
-	marks := s.marks
-	if s.choose != nil {
-		marks = s.choose(in.Header, marks)
-	}
-	for _, m := range marks {
-		if m.algorithm.kind() == key.kind {
-			return m, true
-		}
-	}
-	return mark{}, false
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/url"
 	"slices"
 	"strings"
@@ -130,8 +129,8 @@ func decodeSome(address string) string {
 // Content-Type the second result is false.
 func isForm(in *input) (form, stated bool) {
 	value := in.Header.Get("Content-Type")
-	kind, _, err := mime.ParseMediaType(value)
-	return err == nil && kind == "application/x-www-form-urlencoded", value != ""
+	kind, _, _ := strings.Cut(value, ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded"), value != ""
 }
 
 // fieldsBy reads the form once for all secrets and addresses that are tried.
