@@ -87,7 +87,7 @@ func readConfig(environ []string, found *problems) loaded {
 		read.destinations = append(read.destinations, destination)
 	}
 	read.env.checkKnown(known, found)
-	read.env.checkNotYet(found)
+	read.env.checkNotYet(notYet(), found)
 	return read
 }
 

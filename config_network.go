@@ -218,11 +218,11 @@ func (p prefixes) String() string {
 // headerObject is a JSON object of header fields. The values are secrets.
 type headerObject map[string]string
 
-// ownHeaders are the fields that the transport or weir itself writes: to set
-// them would be ignored, or would break the request.
-var ownHeaders = [...]string{
-	"host", "content-length", "transfer-encoding", "connection", "keep-alive", "te",
-	"trailer", "upgrade", "expect", "accept-encoding", "proxy-connection",
+// framingHeaders belong to the connection: to set them would break the request
+// (RFC 9110 section 7.6.1, RFC 9112 section 6).
+var framingHeaders = [...]string{
+	"content-length", "transfer-encoding", "connection", "keep-alive", "te",
+	"trailer", "upgrade", "expect", "proxy-connection", "http2-settings",
 }
 
 func (h *headerObject) Decode(value string) error {
@@ -242,8 +242,8 @@ func (h *headerObject) Decode(value string) error {
 			return errors.New("want a text for each header")
 		case strings.ContainsFunc(field, isControl):
 			return errors.New("a header's value holds a control character")
-		case slices.Contains(ownHeaders[:], lower) || strings.HasPrefix(lower, "weir-"):
-			return errors.New("names a header that weir or the connection sets itself")
+		case slices.Contains(framingHeaders[:], lower):
+			return errors.New("names a header that belongs to the connection")
 		case seen[lower]:
 			return errors.New("names one header twice")
 		}

@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 		{"headers of numbers", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":1}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "text"},
 		{"headers of null", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":null}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "text"},
 		{"a header with a line break", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"b\nc"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "control"},
-		{"a header of the connection", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"Host":"b"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "itself"},
+		{"a header of the connection", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"TE":"b"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "connection"},
 		{"a header in two spellings", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"b","a":"c"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "twice"},
 		{"two Authorizations", []string{"WEIR_FORWARD_URL=http://u:p@a", `WEIR_DESTINATION_DEFAULT_HEADERS={"authorization":"b"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "credentials"},
 		{"a signing secret that is not base64", []string{"WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=whsec_!"}, "WEIR_DESTINATION_DEFAULT_SIGNING_SECRET", "base64"},
@@ -248,5 +248,19 @@ func TestFaultsAreToldAtOnce(t *testing.T) {
 		if !strings.Contains(printed.String(), key+": ") {
 			t.Errorf("%s is not told in:\n%s", key, printed.String())
 		}
+	}
+}
+
+// TestWhatCannotBeHonouredIsRefused, for every source and in both forms.
+func TestWhatCannotBeHonouredIsRefused(t *testing.T) {
+	var found problems
+	environment{
+		"WEIR_SOURCE_GITHUB_VERIFY_TOKEN": "x", "WEIR_SOURCE_B_VERIFY_TOKEN_FILE": "x", "WEIR_METRICS_ADDR": ":1", "WEIR_ADDR": ":2",
+	}.checkNotYet(map[string]string{"WEIR_SOURCE_<NAME>_VERIFY_TOKEN": "not here", "WEIR_METRICS_ADDR": "nor this"}, &found)
+	want := []problem{
+		{"WEIR_METRICS_ADDR", "nor this"}, {"WEIR_SOURCE_B_VERIFY_TOKEN_FILE", "not here"}, {"WEIR_SOURCE_GITHUB_VERIFY_TOKEN", "not here"},
+	}
+	if diff := cmp.Diff(want, found.faults, cmp.AllowUnexported(problem{})); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/outbound"
 	"weir/webhook"
 )
 
@@ -254,6 +255,9 @@ func FuzzHeaders(f *testing.F) {
 		var headers headerObject
 		if headers.Decode(text) != nil {
 			return
+		}
+		if _, err := outbound.New(outbound.Config{URL: "http://a.example", Headers: headers}); err != nil {
+			t.Errorf("%q is taken, and then: %v", text, err)
 		}
 		for name, value := range headers {
 			if !tokenForm.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") {

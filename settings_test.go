@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/outbound"
+	"weir/ratelimit"
 	"weir/webhook"
 )
 
@@ -102,6 +104,27 @@ func wholeSettings(got settings) settings {
 		},
 	}
 	return want
+}
+
+// TestTheRoomsTakeWhatWasChecked: nothing is left for them to refuse later.
+func TestTheRoomsTakeWhatWasChecked(t *testing.T) {
+	got, err := loadSettings(house(
+		"WEIR_CLIENT_IP_HEADER=Fly-Client-IP", "WEIR_TRUSTED_PROXIES=10.0.0.0/8,::ffff:10.1.0.0/112,fd00::1",
+		"WEIR_FORWARD_URL=http://user:p%40ss@[::1]:9/x?y=z", `WEIR_DESTINATION_DEFAULT_HEADERS={"Host":"h.example","X-A":"ü"}`,
+		"WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz",
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ratelimit.ClientAddress(ratelimit.Proxies{Header: got.clientIPHeader, Trusted: got.trustedProxies}); err != nil {
+		t.Error(err)
+	}
+	d := got.destinations[0]
+	if _, err := outbound.New(outbound.Config{
+		URL: d.url.String(), Headers: d.headers, SigningSecret: d.signingSecret, Timeout: d.policy.Timeout, Secrets: got.secrets(),
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestFingerprintChangesWithTheConfiguration and with nothing else.
