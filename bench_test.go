@@ -23,7 +23,7 @@ const (
 // no gates: machines differ, and CI is no place to measure. Run it with
 // -benchtime 1x.
 func BenchmarkSpeed(b *testing.B) {
-	for range b.N {
+	for b.Loop() {
 		s := speed{workshop: newWorkshop(b), length: benchSetting(b, "BENCH_SECONDS", 5), table: tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)}
 		fmt.Fprintln(s.table, "\nwhat\tmeasured\tratio\taim")
 		s.intake(b)

@@ -148,3 +148,21 @@ func TestHandlerOutboundAndDispatchTestWithoutCgo(t *testing.T) {
 		}
 	}
 }
+
+// Every room that a wall names must be there: a rule about a room that was
+// renamed would hold for ever.
+func TestEveryRoomOfTheWallsExists(t *testing.T) {
+	var rooms []string
+	for _, p := range goList(t, "./...") {
+		rooms = append(rooms, p.ImportPath)
+	}
+	// The dashboard is the last room to be built.
+	rooms = append(rooms, "weir/dashboard")
+	for _, w := range walls {
+		for _, room := range append(w.from, w.what) {
+			if within(room, "weir") && !slices.Contains(rooms, room) {
+				t.Errorf("a wall names %s, and there is no such package", room)
+			}
+		}
+	}
+}
