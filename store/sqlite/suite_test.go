@@ -1,0 +1,29 @@
+package sqlite_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"weir/store/sqlite"
+	"weir/store/storetest"
+)
+
+// engine is a store as the suite knows it.
+type engine struct{ *sqlite.Store }
+
+// PruneAll takes steps of pruning until there is nothing more to do.
+func (e engine) PruneAll(ctx context.Context, now, finishedBefore time.Time) error {
+	for {
+		result, err := e.Prune(ctx, sqlite.PruneQuery{
+			Now: now, DeliveredBefore: finishedBefore, DeadBefore: finishedBefore, Limit: 7,
+		})
+		if err != nil || !result.More {
+			return err
+		}
+	}
+}
+
+func TestEngineKeepsTheContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Engine { return engine{open(t)} })
+}
