@@ -1,15 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -99,72 +94,6 @@ func maskedURL(u *url.URL) string {
 	return u.Scheme + "://" + credentials + u.Host + u.EscapedPath() + query
 }
 
-// names is a list of names of sources or destinations.
-type names []string
-
-var nameForm = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
-
-func (n *names) Decode(value string) error {
-	list := splitList(value)
-	for i, name := range list {
-		if !nameForm.MatchString(name) {
-			return errors.New("want names of 1 to 40 of the characters a-z, 0-9 and -, separated by commas")
-		}
-		if slices.Contains(list[:i], name) {
-			return errors.New("names the same twice")
-		}
-	}
-	*n = list
-	return nil
-}
-
-func (names) kind() string     { return "names" }
-func (n names) String() string { return strings.Join(n, ",") }
-
-// splitList splits at commas, trims, and leaves out what is empty.
-func splitList(value string) []string {
-	var parts []string
-	for part := range strings.SplitSeq(value, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts
-}
-
-// headerName is the name of a header field (a token of RFC 9110 section 5.6.2).
-type headerName string
-
-var tokenForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-
-func (h *headerName) Decode(value string) error {
-	if !tokenForm.MatchString(value) {
-		return errors.New("want the name of a header")
-	}
-	*h = headerName(value)
-	return nil
-}
-
-func (headerName) kind() string     { return "header name" }
-func (h headerName) String() string { return string(h) }
-
-// headerNames is a list of them.
-type headerNames []string
-
-func (h *headerNames) Decode(value string) error {
-	list := splitList(value)
-	for _, name := range list {
-		if !tokenForm.MatchString(name) {
-			return errors.New("want names of headers, separated by commas")
-		}
-	}
-	*h = list
-	return nil
-}
-
-func (headerNames) kind() string     { return "header names" }
-func (h headerNames) String() string { return strings.Join(h, ",") }
-
 // prefixes is a list of networks; a single address is a network of one.
 type prefixes []netip.Prefix
 
@@ -214,123 +143,3 @@ func (p prefixes) String() string {
 	}
 	return strings.Join(written, ",")
 }
-
-// headerObject is a JSON object of header fields. The values are secrets.
-type headerObject map[string]string
-
-// framingHeaders belong to the connection: to set them would break the request
-// (RFC 9110 section 7.6.1, RFC 9112 section 6).
-var framingHeaders = [...]string{
-	"content-length", "transfer-encoding", "connection", "keep-alive", "te",
-	"trailer", "upgrade", "expect", "proxy-connection", "http2-settings",
-}
-
-func (h *headerObject) Decode(value string) error {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(value), &object); err != nil || object == nil {
-		return errors.New(`want a JSON object such as {"Authorization":"Bearer …"}`)
-	}
-	fields := make(headerObject, len(object))
-	seen := make(map[string]bool, len(object))
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		lower := strings.ToLower(name)
-		var field string
-		switch {
-		case !tokenForm.MatchString(name):
-			return errors.New("a member's name is not the name of a header")
-		case json.Unmarshal(object[name], &field) != nil || string(object[name]) == "null":
-			return errors.New("want a text for each header")
-		case strings.ContainsFunc(field, isControl):
-			return errors.New("a header's value holds a control character")
-		case slices.Contains(framingHeaders[:], lower):
-			return errors.New("names a header that belongs to the connection")
-		case seen[lower]:
-			return errors.New("names one header twice")
-		}
-		seen[lower] = true
-		fields[name] = field
-	}
-	*h = fields
-	return nil
-}
-
-// isControl reports what must not stand in a header's value (RFC 9110 section
-// 5.5).
-func isControl(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }
-
-func (headerObject) kind() string { return "JSON object" }
-
-// String says how many headers there are: even a name may tell too much.
-func (h headerObject) String() string {
-	if len(h) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("set (%d headers)", len(h))
-}
-
-// GoString keeps the values out of %#v.
-func (h headerObject) GoString() string { return strconv.Quote(h.String()) }
-
-// keyPlace says where a sender's own id of the event is.
-type keyPlace string
-
-var pathForm = regexp.MustCompile(`^[^.\s]+(\.[^.\s]+)*$`)
-
-func (k *keyPlace) Decode(value string) error {
-	place, name, _ := strings.Cut(value, ":")
-	switch {
-	case value == "body" || value == "none":
-	case place == "header" && tokenForm.MatchString(name):
-	case place == "json" && len(name) <= 200 && pathForm.MatchString(name):
-	default:
-		return errors.New("want header:NAME, json:path.to.id, body or none")
-	}
-	*k = keyPlace(value)
-	return nil
-}
-
-func (keyPlace) kind() string     { return "place" }
-func (k keyPlace) String() string { return string(k) }
-
-// tokenPlace says where a token is sent.
-type tokenPlace string
-
-func (t *tokenPlace) Decode(value string) error {
-	place, name, _ := strings.Cut(value, ":")
-	switch {
-	case value == "bearer":
-	case (place == "header" || place == "query") && tokenForm.MatchString(name):
-	default:
-		return errors.New("want bearer, header:NAME or query:NAME")
-	}
-	*t = tokenPlace(value)
-	return nil
-}
-
-func (tokenPlace) kind() string     { return "place" }
-func (t tokenPlace) String() string { return string(t) }
-
-// hmacTemplate says what is signed.
-type hmacTemplate string
-
-var templatePart = regexp.MustCompile(`\{(timestamp|id|method|url|body)\}`)
-
-// Decode wants {body} in it: a signature that leaves it out proves nothing
-// about it.
-func (t *hmacTemplate) Decode(value string) error {
-	rest := templatePart.ReplaceAllString(value, "")
-	if strings.ContainsAny(rest, "{}") {
-		return errors.New("want the parts {timestamp}, {id}, {method}, {url} and {body} and no other braces")
-	}
-	if !strings.Contains(value, "{body}") {
-		return errors.New("want {body} in it: what is not signed is not proved")
-	}
-	*t = hmacTemplate(value)
-	return nil
-}
-
-func (hmacTemplate) kind() string     { return "template" }
-func (t hmacTemplate) String() string { return string(t) }
-
-// has reports whether a part stands in the template.
-func (t hmacTemplate) has(part string) bool { return strings.Contains(string(t), "{"+part+"}") }

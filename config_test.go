@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,4 +265,20 @@ func TestWhatCannotBeHonouredIsRefused(t *testing.T) {
 	if diff := cmp.Diff(want, found.faults, cmp.AllowUnexported(problem{})); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestLoadsDoNotDisturbEachOther: each has names of its own in the
+// environment of the process.
+func TestLoadsDoNotDisturbEachOther(t *testing.T) {
+	var loads sync.WaitGroup
+	for i := range 8 {
+		loads.Go(func() {
+			database := fmt.Sprintf("%d.db", i)
+			got, err := loadSettings(house("WEIR_DATABASE=" + database))
+			if err != nil || got.database != database {
+				t.Errorf("database %q, %v, want %q", got.database, err, database)
+			}
+		})
+	}
+	loads.Wait()
 }
