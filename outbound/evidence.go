@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ const (
 	maxEvidence    = 2 << 10
 	maxNote        = 512
 	maxFieldKept   = 256
+	maxFrom        = 64
 	maxFieldsKept  = 32
 	maxFieldsBytes = 4 << 10
 )
@@ -76,14 +76,10 @@ var explaining = [...]string{
 	"request-id", "correlation-id", "trace-id",
 }
 
-// withoutQuery removes what may carry a secret from an address: credentials,
-// query and fragment.
+// withoutQuery removes the query and fragment of an address, which may carry a
+// secret. The rest stays as it was written: to parse and print it would spell
+// a secret in it another way. Credentials go when it is redacted.
 func withoutQuery(address string) string {
-	if parsed, err := url.Parse(address); err == nil && parsed.Opaque == "" {
-		parsed.User, parsed.RawQuery, parsed.ForceQuery = nil, "", false
-		parsed.Fragment, parsed.RawFragment = "", ""
-		return parsed.String()
-	}
 	if end := strings.IndexAny(address, "?#"); end >= 0 {
 		return address[:end]
 	}
@@ -102,11 +98,7 @@ func withoutQueries(text string) string {
 		for end < len(text) && strings.IndexByte(" \"'<>\n", text[end]) < 0 {
 			end++
 		}
-		address := text[i:end]
-		if query := strings.IndexAny(address, "?#"); query >= 0 {
-			address = address[:query]
-		}
-		out.WriteString(text[:i] + address)
+		out.WriteString(text[:i] + withoutQuery(text[i:end]))
 		text = text[end:]
 	}
 }

@@ -42,6 +42,8 @@ func Read(r Response, now time.Time) webhook.Answer {
 	facts := newFacts(r, body, Base(r.Header, now))
 	answer.Outcome, answer.Rule = facts.decide()
 	answer.Hint = facts.hintFor(answer)
+	// The name of a header is the downstream's word as well.
+	answer.Hint.From = r.Secrets.Redact(strings.ToValidUTF8(answer.Hint.From, ""), maxFrom)
 	answer.OwnWait = facts.ownWait(answer)
 	answer.Pacing = facts.pacingFor(answer)
 	answer.Evidence = r.evidence(body, facts)

@@ -66,7 +66,7 @@ func (s *scanner) valueOf(name string, at int) (from, to int, ok bool) {
 	}
 	from = quote
 	switch {
-	case from == len(s.text), s.text[from] == '{':
+	case from == len(s.text), s.text[from] == '{', strings.HasPrefix(s.text[from:], redacted):
 		return 0, 0, false
 	case s.text[from] == '[':
 		to = s.until(from, "]")
