@@ -49,7 +49,7 @@ func (f *feed) refresh() {
 // head returns the next delivery of a lane that is not in flight and that the
 // reader can send now, leaving it in the lane.
 func (f *feed) head(ctx context.Context, l *lane, reader *owner) (webhook.Delivery, bool, error) {
-	if err := f.read(ctx, l, time.Now()); err != nil {
+	if err := f.read(ctx, l, webhook.Floor(time.Now())); err != nil {
 		return webhook.Delivery{}, false, err
 	}
 	l.ready = f.home.notInFlight(l.ready)
@@ -104,9 +104,16 @@ func (l *lane) rotate(last webhook.ID) {
 	}
 }
 
-// nextDue returns when the feed may have more to do by itself; zero for never.
-func (f *feed) nextDue() time.Time {
-	return sooner(f.firsts.next, f.retries.next)
+// nextDue returns when more falls due after now; zero for never. What is due
+// already and was not sent waits for something else.
+func (f *feed) nextDue(now time.Time) time.Time {
+	var next time.Time
+	for _, at := range []time.Time{f.firsts.next, f.retries.next} {
+		if at.After(now) {
+			next = sooner(next, at)
+		}
+	}
+	return next
 }
 
 // sooner returns the earlier of two moments, where zero is never.

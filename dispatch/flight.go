@@ -86,7 +86,7 @@ func (o *owner) lends(now time.Time) (time.Time, bool) {
 
 // pick chooses what to send.
 func (o *owner) pick(ctx context.Context, f *feed, p pass) (webhook.Delivery, bool, error) {
-	now := time.Now()
+	now := webhook.Floor(time.Now())
 	retries, firsts := o.mayRetry(now), o.mayBegin(now)
 	if p == express {
 		if !firsts {
@@ -206,11 +206,11 @@ func (o *owner) release(id webhook.ID) {
 func (o *owner) reserve(f flight) (webhook.Destination, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := webhook.Ceil(time.Now())
-	allowed, _ := o.passLocked(now)
+	allowed, _ := o.passLocked(webhook.Floor(time.Now()))
 	if allowed == closed || (allowed == probe) != (f.pass == probe) {
 		return o.dest, false
 	}
+	now := webhook.Ceil(time.Now())
 	retry := !f.delivery.First()
 	if !retry {
 		retry = o.suspects.counts(now)
@@ -257,7 +257,7 @@ func (o *owner) fly(hard context.Context, f flight) {
 		o.lost(f, err)
 		return
 	}
-	if delivery.State != webhook.Pending || delivery.NextAttemptAt.After(time.Now()) {
+	if delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now())) {
 		return // changed since it was listed
 	}
 	job := webhook.Job{Event: event, Delivery: delivery, Number: delivery.Attempts + 1}

@@ -6,9 +6,9 @@ import (
 	"weir/webhook"
 )
 
-// rampEnd is the rate in requests per second at which a ramp no longer
-// matters and is forgotten.
-const rampEnd = 256
+// rampDoublings is how often the rate of a ramp doubles before it no longer
+// matters: at 256 requests per second.
+const rampDoublings = 8
 
 // barrier is one reason why a request may have to wait.
 type barrier struct {
@@ -39,7 +39,7 @@ func Check(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Gate 
 			return gate
 		}
 		held = held || b.held
-		gate.Until = webhook.Later(gate.Until, b.until)
+		gate.Until = webhook.Later(gate.Until, webhook.Ceil(b.until))
 	}
 	gate.Probe = held && !gate.Until.After(now)
 	return gate
@@ -82,17 +82,14 @@ func paced(d webhook.Destination, now time.Time) time.Time {
 // rampGap returns the least gap between requests while a ramp lasts: the rate
 // starts at one per second and doubles each second.
 func rampGap(d webhook.Destination, now time.Time) time.Duration {
-	if d.RampFrom.IsZero() || now.Before(d.RampFrom) {
+	if d.RampFrom.IsZero() {
 		return 0
 	}
-	rate := int64(1)
-	for range int(min(now.Sub(d.RampFrom)/time.Second, 16)) {
-		rate *= 2
-	}
-	if rate >= rampEnd {
+	doublings := max(now.Sub(d.RampFrom)/time.Second, 0)
+	if doublings >= rampDoublings {
 		return 0
 	}
-	return time.Second / time.Duration(rate)
+	return time.Second >> doublings
 }
 
 // Waiting says what a pending delivery waits for, and the earliest time of its

@@ -16,6 +16,9 @@ const (
 	// longestSleep bounds how long a loop waits without looking at the wall
 	// clock: timers stand still while a machine is suspended.
 	longestSleep = 15 * time.Second
+	// shortestSleep is the grain of all times: sooner nothing can change by
+	// itself.
+	shortestSleep = time.Millisecond
 	// storeAgain is the wait after the store could not be read or written.
 	storeAgain = time.Second
 	// lastWords bounds the recording of what was cut while stopping.
@@ -138,7 +141,7 @@ func (o *owner) run(ctx, hard context.Context) (err error) {
 func (o *owner) sleep(ctx context.Context, until time.Time) {
 	wait := longestSleep
 	if !until.IsZero() {
-		wait = min(wait, time.Until(until))
+		wait = max(min(wait, time.Until(until)), shortestSleep)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -192,7 +195,7 @@ func (o *owner) takeHints() bool {
 // when to look again.
 func (o *owner) serve(ctx, hard context.Context, f *feed) (time.Time, error) {
 	for ctx.Err() == nil {
-		now := time.Now()
+		now := webhook.Floor(time.Now())
 		pass, until := o.pass(f, now)
 		if pass == closed {
 			return until, nil
@@ -202,7 +205,7 @@ func (o *owner) serve(ctx, hard context.Context, f *feed) (time.Time, error) {
 			return time.Time{}, err
 		}
 		if !found {
-			return sooner(until, f.nextDue()), nil
+			return sooner(until, f.nextDue(now)), nil
 		}
 		f.take(delivery.EventID)
 		launched, err := o.launch(ctx, hard, flight{home: f.home, delivery: delivery, pass: pass})

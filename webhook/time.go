@@ -23,3 +23,10 @@ func Later(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// Floor returns t in UTC, without a monotonic reading, rounded down to a whole
+// millisecond: the form in which a clock is compared with times that are kept.
+// A moment that was rounded up is never reached early.
+func Floor(t time.Time) time.Time {
+	return t.Round(0).UTC().Truncate(time.Millisecond)
+}
