@@ -266,20 +266,21 @@ func TestB23TheSendersClock(t *testing.T) {
 			stamp string
 			want  webhook.Result
 		}{
-			"2 s ahead":    {form(testNow.Add(2 * time.Second)), webhook.ResultAccepted},
-			"299 s ahead":  {form(testNow.Add(299 * time.Second)), webhook.ResultAccepted},
-			"301 s ahead":  {form(testNow.Add(301 * time.Second)), webhook.ResultStale},
-			"299 s ago":    {form(testNow.Add(-299 * time.Second)), webhook.ResultAccepted},
-			"301 s ago":    {form(testNow.Add(-301 * time.Second)), webhook.ResultStale},
-			"10 years":     {form(testNow.AddDate(10, 0, 0)), webhook.ResultStale},
-			"the epoch":    {form(time.Unix(0, 0)), webhook.ResultStale},
-			"negative":     {"-1790000000", webhook.ResultBadSignature},
-			"not a number": {"soon", webhook.ResultBadSignature},
-			"a fraction":   {"1790000000.0", webhook.ResultBadSignature},
-			"a plus":       {"+1790000000", webhook.ResultBadSignature},
-			"other digits": {"１７９０００００００", webhook.ResultBadSignature},
-			"too long":     {strings.Repeat("9", 30), webhook.ResultBadSignature},
-			"year one":     {"0001-01-01T00:00:00Z", webhook.ResultBadSignature},
+			"2 s ahead":          {form(testNow.Add(2 * time.Second)), webhook.ResultAccepted},
+			"299 s ahead":        {form(testNow.Add(299 * time.Second)), webhook.ResultAccepted},
+			"301 s ahead":        {form(testNow.Add(301 * time.Second)), webhook.ResultStale},
+			"299 s ago":          {form(testNow.Add(-299 * time.Second)), webhook.ResultAccepted},
+			"301 s ago":          {form(testNow.Add(-301 * time.Second)), webhook.ResultStale},
+			"10 years":           {form(testNow.AddDate(10, 0, 0)), webhook.ResultStale},
+			"the epoch":          {form(time.Unix(0, 0)), webhook.ResultStale},
+			"negative":           {"-1790000000", webhook.ResultBadSignature},
+			"not a number":       {"soon", webhook.ResultBadSignature},
+			"a fraction":         {"1790000000.0", webhook.ResultBadSignature},
+			"a plus":             {"+1790000000", webhook.ResultBadSignature},
+			"other digits":       {"１７９０００００００", webhook.ResultBadSignature},
+			"too long":           {strings.Repeat("9", 30), webhook.ResultBadSignature},
+			"the largest number": {"9223372036854775807", webhook.ResultBadSignature},
+			"year one":           {"0001-01-01T00:00:00Z", webhook.ResultBadSignature},
 		} {
 			got := v.Verify(stamped(t, v, c.stamp), testNow)
 			if got.Result != c.want || (got.Result != webhook.ResultAccepted) != (got.Reason != "") {

@@ -85,9 +85,12 @@ func TestKeyFallbacks(t *testing.T) {
 			"1:2:3,4:5:6", "json:eventId+subscriptionId+occurredAt",
 		},
 		"a batch with an item without a key": {"hubspot", nil, `[{"eventId":1,"subscriptionId":2,"occurredAt":3},{}]`, "", ""},
-		"an empty batch":                     {"hubspot", nil, `[]`, "", ""},
+		"a batch behind a byte order mark": {
+			"hubspot", nil, "\xef\xbb\xbf[{\"eventId\":1,\"subscriptionId\":2,\"occurredAt\":3}]", "1:2:3", "json:eventId+subscriptionId+occurredAt",
+		},
+		"an empty batch": {"hubspot", nil, `[]`, "", ""},
 		"structured cloud events": {
-			"cloudevents", map[string]string{"Content-Type": "application/cloudevents+json"}, `{"id":"a:b","source":"/s"}`, "a%3Ab:/s", "json:id+source",
+			"cloudevents", map[string]string{"Content-Type": "application/cloudevents+json"}, `{"id":"a:b","source":"urn:s"}`, "a%3Ab:urn:s", "json:id+source",
 		},
 		"gitea under its other name": {"gitea", map[string]string{"X-Forgejo-Delivery": "d"}, "{}", "d", "header:X-Forgejo-Delivery"},
 		"a slash command":            {"slack", map[string]string{"Content-Type": form}, "command=%2Ftide", "", ""},

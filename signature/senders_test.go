@@ -234,6 +234,21 @@ func TestStandardFamiliesAreNotMixed(t *testing.T) {
 	}
 }
 
+func TestBase64IsStrict(t *testing.T) {
+	v := newVerifier(t, testConfig("shopify"))
+	r := signSample(t, v)
+	right := r.Header.Get("X-Shopify-Hmac-Sha256")
+	// The digit before the padding holds two bits that stand for nothing.
+	alphabet := "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	spare := alphabet[strings.IndexByte(alphabet, right[42])+1]
+	for _, wrong := range []string{right[:42] + string(spare) + "=", right[:20] + "\n" + right[20:], right + "=", right[:43], " " + right} {
+		r.Header.Set("X-Shopify-Hmac-Sha256", wrong)
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultBadSignature {
+			t.Errorf("%q: %s", wrong, got.Result)
+		}
+	}
+}
+
 func TestTargetsInAbsoluteForm(t *testing.T) {
 	v := newVerifier(t, testConfig("square"))
 	r := signSample(t, v)
