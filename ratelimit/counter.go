@@ -16,39 +16,36 @@ const (
 	ShareOne
 )
 
-// MaxKeys is the default size of a table of keys. A key takes about 100 bytes.
+// MaxKeys is the default size of a table of keys. A key takes about 100 bytes,
+// and up to 500 when it makes requests all the time.
 const MaxKeys = 1 << 16
 
-// counter counts requests by key in the current and the previous window of an
-// httprate limiter (it is a httprate.LimitCounter). Unlike the one that comes
-// with httprate it has a largest number of keys, keeps keys apart exactly, and
-// can take a request back.
+// counter counts the requests of each key in a sliding window. It is the
+// httprate.LimitCounter behind a [Limiter].
+//
+// The one that comes with httprate counts in two fixed windows and estimates
+// what lies between, so that it lets in more or fewer than the limit around
+// the turn of a window, and cannot say when the next request fits. It also
+// grows with every key. This one reports the requests of the sliding window as
+// those of the current fixed one, which makes httprate's decision exact.
 type counter struct {
-	maxKeys  int
-	whenFull WhenFull
+	table Table
+	// start is what moments are counted from, so that a change of the wall
+	// clock changes nothing.
+	start time.Time
 
 	// mu guards what is below.
-	mu sync.Mutex
-	// window is the start of the newest window seen.
-	window time.Time
+	mu     sync.Mutex
 	length time.Duration
-	counts map[string]count
-	// spare counts the keys without a place, under ShareOne.
-	spare count
-	// swept is the window in which keys were last thrown out.
-	swept time.Time
+	keys   map[string]history
+	// spare is that of the keys without a place, under ShareOne.
+	spare history
+	// swept is when keys were last thrown out.
+	swept time.Duration
 }
 
-// count is what one key has used up. Current belongs to window, previous to
-// the one before.
-type count struct {
-	window   time.Time
-	current  int
-	previous int
-}
-
-func newCounter(maxKeys int, whenFull WhenFull) *counter {
-	return &counter{maxKeys: maxKeys, whenFull: whenFull, counts: map[string]count{}}
+func newCounter(table Table) *counter {
+	return &counter{table: table, start: time.Now(), keys: map[string]history{}, swept: -1}
 }
 
 // Config takes over the length of the window.
@@ -58,84 +55,87 @@ func (c *counter) Config(_ int, length time.Duration) {
 	c.length = length
 }
 
-// Increment counts one request.
+// Increment counts one request now.
 func (c *counter) Increment(key string, window time.Time) error {
 	return c.IncrementBy(key, window, 1)
 }
 
-// IncrementBy counts, or with a negative amount takes back, requests that were
-// made in a window. What is older than the previous window no longer matters.
-func (c *counter) IncrementBy(key string, window time.Time, amount int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if window.After(c.window) {
-		c.window = window
-	}
-	old, known := c.counts[key]
-	if known || c.makeRoom() {
-		c.counts[key] = old.at(c.window, c.length).add(window, amount)
-	} else if c.whenFull == ShareOne {
-		c.spare = c.spare.at(c.window, c.length).add(window, amount)
-	}
+// IncrementBy counts requests now, whatever the fixed window.
+func (c *counter) IncrementBy(key string, _ time.Time, amount int) error {
+	c.add(key, time.Now(), amount)
 	return nil
 }
 
-// Get returns the counts of a key in two windows that follow each other.
-func (c *counter) Get(key string, current, _ time.Time) (int, int, error) {
+// Get returns the requests of the sliding window that ends now.
+func (c *counter) Get(key string, _, _ time.Time) (current, previous int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, known := c.counts[key]
-	if !known && c.whenFull == ShareOne && len(c.counts) >= c.maxKeys {
-		found = c.spare
+	return c.of(key).count(time.Since(c.start), c.length), 0, nil
+}
+
+// add counts requests of a key at a moment.
+func (c *counter) add(key string, at time.Time, amount int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := at.Sub(c.start)
+	old, known := c.keys[key]
+	if known || c.makeRoom(now) {
+		c.keys[key] = old.add(now, amount, c.shape())
+	} else if c.table.WhenFull == ShareOne {
+		c.spare = c.spare.add(now, amount, c.shape())
 	}
-	now := found.at(current, c.length)
-	return now.current, now.previous, nil
+}
+
+// takeBack undoes one request that was counted at about a moment.
+func (c *counter) takeBack(key string, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(key).takeBack(at.Sub(c.start))
+}
+
+// next returns how long it is until a key has fewer than limit requests in its
+// window, when no other comes.
+func (c *counter) next(key string, at time.Time, limit int) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of(key).next(at.Sub(c.start), c.length, limit)
+}
+
+// of returns the history that a key is counted in.
+func (c *counter) of(key string) history {
+	found, known := c.keys[key]
+	if !known && c.table.WhenFull == ShareOne && len(c.keys) >= c.table.MaxKeys {
+		return c.spare
+	}
+	return found
+}
+
+// shape is the form of all histories.
+func (c *counter) shape() shape {
+	return shape{length: c.length, gap: c.length / time.Duration(c.table.Marks)}
 }
 
 // makeRoom reports whether one more key has a place. A full table is swept
-// once in a window, because a sweep looks at every key.
-func (c *counter) makeRoom() bool {
-	if len(c.counts) < c.maxKeys {
+// once in the length of a window, because a sweep looks at every key.
+func (c *counter) makeRoom(now time.Duration) bool {
+	if len(c.keys) < c.table.MaxKeys {
 		return true
 	}
-	if c.swept.Equal(c.window) {
+	if c.swept >= 0 && now < c.swept+c.length {
 		return false
 	}
-	c.swept = c.window
-	for key, found := range c.counts {
-		if found.window.Before(c.window.Add(-c.length)) {
-			delete(c.counts, key)
+	c.swept = now
+	for key, found := range c.keys {
+		if found.count(now, c.length) == 0 {
+			delete(c.keys, key)
 		}
 	}
-	return len(c.counts) < c.maxKeys
+	return len(c.keys) < c.table.MaxKeys
 }
 
 // size returns the number of keys.
 func (c *counter) size() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.counts)
-}
-
-// at moves a count on to a later window.
-func (n count) at(window time.Time, length time.Duration) count {
-	switch {
-	case !window.After(n.window):
-		return n
-	case n.window.Add(length).Equal(window):
-		return count{window: window, previous: n.current}
-	default:
-		return count{window: window}
-	}
-}
-
-// add counts requests of the newest window or of the one before; what is left
-// is never negative.
-func (n count) add(window time.Time, amount int) count {
-	if window.Equal(n.window) {
-		n.current = max(n.current+amount, 0)
-	} else {
-		n.previous = max(n.previous+amount, 0)
-	}
-	return n
+	return len(c.keys)
 }

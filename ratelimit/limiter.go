@@ -3,9 +3,7 @@ package ratelimit
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
-	"sort"
 	"strconv"
 	"time"
 
@@ -14,10 +12,9 @@ import (
 	"weir/webhook"
 )
 
-// Limiter allows each key a number of requests in a sliding window, by
-// httprate's estimate: what the current fixed window has used, and of the
-// previous one the part that the sliding window still covers. With several
-// rates all must hold; without any, everything is allowed.
+// Limiter allows each key a number of requests in a sliding window. Httprate
+// decides, over a counter of our own. With several rates all must hold;
+// without any, everything is allowed.
 type Limiter struct {
 	name   string
 	limits limits
@@ -39,20 +36,31 @@ type Table struct {
 	// [MaxKeys].
 	MaxKeys  int
 	WhenFull WhenFull
+	// Marks is how finely the requests of a key are told apart: those within
+	// one Marks-th of a window count as one moment. 0 stands for 16.
+	Marks int
+}
+
+// withDefaults fills what was left out.
+func (t Table) withDefaults() Table {
+	if t.MaxKeys <= 0 {
+		t.MaxKeys = MaxKeys
+	}
+	if t.Marks <= 0 {
+		t.Marks = 16
+	}
+	return t
 }
 
 // NewLimiter returns a Limiter. Its name appears in the RateLimit fields of a
 // refusal.
 func NewLimiter(name string, rates []webhook.Rate, table Table) *Limiter {
-	if table.MaxKeys <= 0 {
-		table.MaxKeys = MaxKeys
-	}
 	l := &Limiter{name: name}
 	for _, rate := range rates {
 		if rate.N <= 0 || rate.Per <= 0 {
 			continue
 		}
-		counts := newCounter(table.MaxKeys, table.WhenFull)
+		counts := newCounter(table.withDefaults())
 		l.limits = append(l.limits, limit{
 			rate:    rate,
 			counter: counts,
@@ -104,7 +112,7 @@ func (l *Limiter) Take(key string) (Ticket, Refusal) {
 		if limit.take(key) {
 			continue
 		}
-		l.limits[:i].add(key, now, -1)
+		Ticket{limits: l.limits[:i], key: key, at: now}.GiveBack()
 		refusal := l.refusal(key, now)
 		if !refusal.Refused() {
 			// The moment has passed between the two questions.
@@ -117,7 +125,10 @@ func (l *Limiter) Take(key string) (Ticket, Refusal) {
 
 // Count uses up one place of a key even where none is left.
 func (l *Limiter) Count(key string) {
-	l.limits.add(key, time.Now(), 1)
+	now := time.Now()
+	for _, limit := range l.limits {
+		limit.counter.add(key, now, 1)
+	}
 }
 
 // Check says whether a key has a place left, without using it up.
@@ -127,13 +138,8 @@ func (l *Limiter) Check(key string) Refusal {
 
 // GiveBack returns a place that turned out not to be used.
 func (t Ticket) GiveBack() {
-	t.limits.add(t.key, t.at, -1)
-}
-
-// add changes the counts of every rate. A counter in memory has no errors.
-func (l limits) add(key string, at time.Time, amount int) {
-	for _, limit := range l {
-		_ = limit.counter.IncrementBy(key, limit.window(at), amount)
+	for _, limit := range t.limits {
+		limit.counter.takeBack(t.key, t.at)
 	}
 }
 
@@ -157,38 +163,10 @@ func (l limit) take(key string) bool {
 // nobody is a request without any option for httprate; nothing changes it.
 var nobody = (&http.Request{}).WithContext(context.Background())
 
-// window returns the start of the fixed window that holds a moment. httprate
-// aligns the windows of a counter that it did not make itself to the clock.
-func (l limit) window(at time.Time) time.Time {
-	return at.UTC().Truncate(l.rate.Per)
-}
-
-// wait returns the least whole number of seconds after which httprate will let
-// one more request of the key in, when no other comes before; 0 is at once.
-// httprate's own Retry-After is always the whole window, which is too long for
-// most and too short after a burst.
+// wait returns the least whole number of seconds after which one more request
+// of the key will be let in, when no other comes before; 0 is at once.
+// Httprate's own Retry-After is always the whole window.
 func (l limit) wait(key string, now time.Time) time.Duration {
-	window := l.window(now)
-	current, previous, _ := l.counter.Get(key, window, window.Add(-l.rate.Per))
-	used := count{window: window, current: current, previous: previous}
-	if l.fits(used, now) {
-		return 0
-	}
-	// Two windows on everything has been forgotten.
-	longest := int(2*l.rate.Per/time.Second) + 1
-	seconds := 1 + sort.Search(longest, func(i int) bool {
-		return l.fits(used, now.Add(time.Duration(i+1)*time.Second))
-	})
-	return time.Duration(seconds) * time.Second
-}
-
-// fits repeats httprate's decision for a moment. For counts that do not grow
-// it is false up to some moment and true from then on.
-func (l limit) fits(used count, at time.Time) bool {
-	window := l.window(at)
-	used = used.at(window, l.rate.Per)
-	passed := float64(at.Sub(window))
-	length := float64(l.rate.Per)
-	estimate := float64(used.previous)*(length-passed)/length + float64(used.current)
-	return int(math.Round(estimate))+1 <= l.rate.N
+	wait := l.counter.next(key, now, l.rate.N)
+	return (wait + time.Second - 1).Truncate(time.Second)
 }

@@ -48,11 +48,11 @@ type allowances struct {
 func NewSources(byName map[string]Source) *Sources {
 	s := &Sources{byName: map[string]allowances{}}
 	for name, source := range byName {
-		table := Table{MaxKeys: 1, WhenFull: ShareOne}
+		table := Table{MaxKeys: 1, WhenFull: ShareOne, Marks: 64}
 		if source.Per == PerCaller {
 			// Unsigned senders beyond the table share one allowance: their
 			// addresses cost them nothing.
-			table.MaxKeys = MaxKeys / 4
+			table.MaxKeys, table.Marks = MaxKeys/4, 0
 		}
 		s.byName[name] = allowances{
 			per:     source.Per,

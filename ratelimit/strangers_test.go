@@ -1,0 +1,322 @@
+package ratelimit
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/webhook"
+)
+
+// from returns a context with a caller.
+func from(addr string) context.Context {
+	return with(Caller{Addr: netip.MustParseAddr(addr)})
+}
+
+func with(caller Caller) context.Context {
+	return context.WithValue(context.Background(), callerKey{}, caller)
+}
+
+var thirty = webhook.Rate{N: 30, Per: time.Minute}
+
+// junk makes a caller send refused requests until it is refused unread, and
+// returns how many that took.
+func junk(s *Strangers, ctx context.Context, most int) int {
+	for i := range most {
+		if s.Over(ctx) != nil {
+			return i
+		}
+		s.Refused(ctx)
+	}
+	return most
+}
+
+func TestB55JunkCountsAgainstItsAddressOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStrangers(thirty)
+		a, b := from("203.0.113.1"), from("203.0.113.2")
+		if got := junk(s, a, 1000); got != 30 {
+			t.Errorf("refused unread after %d", got)
+		}
+		if s.Over(b) != nil {
+			t.Error("another address is refused")
+		}
+		told := s.Over(a)
+		seconds, err := strconv.Atoi(told.Get("Retry-After"))
+		if err != nil || seconds < 1 || told.Get("RateLimit") == "" || told.Get("RateLimit-Policy") != `"refused";q=30;w=60` {
+			t.Fatalf("header %v", told)
+		}
+		pass(time.Duration(seconds) * time.Second)
+		if s.Over(a) != nil {
+			t.Error("refused after waiting as told")
+		}
+	})
+}
+
+func TestVerifiedAddressIsNotRefusedForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStrangers(thirty)
+		a := from("203.0.113.1")
+		junk(s, a, 1000)
+		s.Verified(a)
+		if s.Over(a) != nil {
+			t.Error("refused although verified")
+		}
+		if got := junk(s, a, 500); got != 500 {
+			t.Errorf("refused after %d", got)
+		}
+		pass(TrustFor - time.Second)
+		if got := junk(s, a, 100); got != 100 {
+			t.Errorf("refused within the hour after %d", got)
+		}
+		pass(time.Second)
+		if s.Over(a) == nil {
+			t.Error("trusted for longer than an hour")
+		}
+	})
+}
+
+func TestSharedAddressIsNeverRefused(t *testing.T) {
+	s := NewStrangers(thirty)
+	shared := Caller{Addr: netip.MustParseAddr("10.0.0.1"), Shared: true}
+	if got := junk(s, with(shared), 1000); got != 1000 {
+		t.Errorf("refused after %d", got)
+	}
+	if s.Over(from("10.0.0.1")) != nil {
+		t.Error("what came through it counts against the address itself")
+	}
+}
+
+func TestB53RotationWithinABlockIsOneCaller(t *testing.T) {
+	s := NewStrangers(thirty)
+	refused := 0
+	for i := range 300 {
+		ctx := from(fmt.Sprintf("2001:db8::%x", i+1))
+		if s.Over(ctx) != nil {
+			refused++
+		}
+		s.Refused(ctx)
+	}
+	if refused != 270 {
+		t.Errorf("%d of 300 refused", refused)
+	}
+	for i := range 300 {
+		if ctx := from(fmt.Sprintf("2001:db8:1:%x::1", i)); s.Over(ctx) != nil {
+			t.Fatal("another block is refused")
+		} else {
+			s.Refused(ctx)
+		}
+	}
+}
+
+// TestMadeUpAddressesTakeBoundedMemory: 300,000 addresses, then again after
+// the window has turned.
+func TestMadeUpAddressesTakeBoundedMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStrangers(thirty)
+		counts := s.refused.limits[0].counter
+		before := heap()
+		for i := range uint32(300_000) {
+			var addr [4]byte
+			binary.BigEndian.PutUint32(addr[:], i)
+			ctx := with(Caller{Addr: netip.AddrFrom4(addr)})
+			s.Refused(ctx)
+			s.Verified(ctx)
+		}
+		if keys := counts.size(); keys != MaxKeys {
+			t.Errorf("%d keys", keys)
+		}
+		if keys := len(s.verified.last); keys > MaxKeys {
+			t.Errorf("%d verified", keys)
+		}
+		if grown := heap() - before; grown > 32<<20 {
+			t.Errorf("%d MiB", grown>>20)
+		}
+		if got := junk(s, from("203.0.113.1"), 1000); got != 1000 {
+			t.Errorf("an address without a place is refused after %d", got)
+		}
+		pass(2 * time.Minute)
+		if got := junk(s, from("203.0.113.77"), 1000); got != 30 {
+			t.Errorf("keys of the past keep a new one out: refused after %d", got)
+		}
+		runtime.KeepAlive(s)
+	})
+}
+
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func TestFullTableLetsStrangersInAndSharesSenders(t *testing.T) {
+	one := []webhook.Rate{{N: 1, Per: time.Hour}}
+	letIn := NewLimiter("l", one, Table{MaxKeys: 2, WhenFull: LetIn})
+	shared := NewLimiter("s", one, Table{MaxKeys: 2, WhenFull: ShareOne})
+	take := func(l *Limiter, key string) bool {
+		_, refusal := l.Take(key)
+		return !refusal.Refused()
+	}
+	for _, test := range []struct {
+		key           string
+		letIn, shared bool
+	}{{"a", true, true}, {"b", true, true}, {"a", false, false}, {"c", true, true}, {"d", true, false}, {"c", true, false}, {"b", false, false}} {
+		if got := take(letIn, test.key); got != test.letIn {
+			t.Errorf("let in %s: %t", test.key, got)
+		}
+		if got := take(shared, test.key); got != test.shared {
+			t.Errorf("share %s: %t", test.key, got)
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	two := []webhook.Rate{{N: 2, Per: time.Hour}}
+	s := NewSources(map[string]Source{"a": {Rates: two}, "b": {Rates: two}, "open": {Rates: two, Per: PerCaller}, "free": {}})
+	send := func(source, addr string, result webhook.Result) (fresh, repeat bool) {
+		settle, refusedFresh, refusedRepeat := s.Take(from(addr), source)
+		settle(result)
+		return refusedFresh == nil, refusedRepeat == nil
+	}
+	const here, there = "192.0.2.1", "192.0.2.2"
+	for range 5 {
+		for _, result := range []webhook.Result{webhook.ResultKeyConflict, webhook.ResultUnavailable, webhook.ResultThrottled} {
+			if fresh, repeat := send("a", here, result); !fresh || !repeat {
+				t.Fatalf("%s uses the allowance up", result)
+			}
+		}
+	}
+	for i := range 20 {
+		if fresh, repeat := send("a", here, webhook.ResultDuplicate); !fresh || !repeat {
+			t.Fatalf("repeat %d: fresh %t, repeat %t", i, fresh, repeat)
+		}
+	}
+	if fresh, repeat := send("a", here, webhook.ResultAccepted); !fresh || repeat {
+		t.Error("repeats do not have ten times as much, or use up that of new events")
+	}
+	send("a", here, webhook.ResultAccepted)
+	if fresh, _ := send("a", there, webhook.ResultAccepted); fresh {
+		t.Error("another address escapes the source's rate")
+	}
+	if fresh, _ := send("b", here, webhook.ResultAccepted); !fresh {
+		t.Error("another source is hit")
+	}
+	send("open", here, webhook.ResultAccepted)
+	send("open", here, webhook.ResultAccepted)
+	if fresh, _ := send("open", here, webhook.ResultAccepted); fresh {
+		t.Error("an unsigned source has no rate per address")
+	}
+	if fresh, _ := send("open", there, webhook.ResultAccepted); !fresh {
+		t.Error("one address uses up what another has")
+	}
+	for _, name := range []string{"free", "nobody"} {
+		for range 100 {
+			if fresh, repeat := send(name, here, webhook.ResultAccepted); !fresh || !repeat {
+				t.Fatalf("%s is limited", name)
+			}
+		}
+	}
+}
+
+// TestB54EleventhIsToldWhen: ten in twenty seconds, then one too many.
+func TestB54EleventhIsToldWhen(t *testing.T) {
+	for offset := range 60 {
+		synctest.Test(t, func(t *testing.T) {
+			pass(time.Duration(offset) * time.Second)
+			s := NewSources(map[string]Source{"a": {Rates: []webhook.Rate{{N: 10, Per: time.Minute}}}})
+			send := func() http.Header {
+				settle, fresh, _ := s.Take(from("192.0.2.1"), "a")
+				if fresh == nil {
+					settle(webhook.ResultAccepted)
+				}
+				return fresh
+			}
+			for range 10 {
+				if send() != nil {
+					t.Fatal("refused below the limit")
+				}
+				pass(2 * time.Second)
+			}
+			told := send()
+			seconds, err := strconv.Atoi(told.Get("Retry-After"))
+			if err != nil || seconds < 1 || seconds > 63 {
+				t.Fatalf("told %v", told)
+			}
+			pass(time.Duration(seconds) * time.Second)
+			if send() != nil {
+				t.Errorf("refused after %d s, as told", seconds)
+			}
+		})
+	}
+}
+
+func TestAllRatesMustHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter("l", []webhook.Rate{{N: 2, Per: time.Second}, {N: 3, Per: time.Hour}}, Table{})
+		taken := 0
+		for range 10 {
+			if _, refusal := l.Take("k"); !refusal.Refused() {
+				taken++
+			}
+			pass(2 * time.Second)
+		}
+		_, refusal := l.Take("k")
+		if taken != 3 || refusal.Rate.Per != time.Hour {
+			t.Errorf("%d taken, refused by %s", taken, refusal.Rate)
+		}
+		pass(refusal.Wait)
+		if _, again := l.Take("k"); again.Refused() {
+			t.Error("refused after waiting as told")
+		}
+	})
+}
+
+func TestInflight(t *testing.T) {
+	f := NewInflight(10)
+	if !f.Acquire(6) || f.Acquire(5) || !f.Acquire(4) || f.Acquire(1) {
+		t.Error("the bound does not hold")
+	}
+	f.Release(6)
+	if f.Used() != 4 || !f.Acquire(6) || f.Acquire(1) {
+		t.Errorf("%d used", f.Used())
+	}
+	if free := NewInflight(0); !free.Acquire(1 << 40) {
+		t.Error("no bound is a bound")
+	}
+}
+
+func BenchmarkLimiterTake(b *testing.B) {
+	l := NewLimiter("l", []webhook.Rate{{N: 1 << 30, Per: time.Minute}}, Table{})
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Take("k")
+	}
+}
+
+func BenchmarkStrangersOver(b *testing.B) {
+	s := NewStrangers(thirty)
+	ctx := from("2001:db8::1")
+	junk(s, ctx, 100)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Over(ctx)
+	}
+}
+
+func BenchmarkSourcesTake(b *testing.B) {
+	s := NewSources(map[string]Source{"a": {Rates: []webhook.Rate{{N: 1 << 20, Per: time.Minute}}}})
+	ctx := from("192.0.2.1")
+	b.ReportAllocs()
+	for b.Loop() {
+		settle, _, _ := s.Take(ctx, "a")
+		settle(webhook.ResultUnavailable)
+	}
+}
