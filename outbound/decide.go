@@ -61,7 +61,7 @@ func (f *facts) tooLarge() verdict {
 		}
 		return verdict{webhook.OutcomeTooLarge, RuleSizeStatus}
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusTooManyRequests:
-		if containsAny(f.text, sizeWords[:]) {
+		if f.words.sizes && containsAny(f.text, sizeWords[:]) {
 			return verdict{webhook.OutcomeTooLarge, RuleSizeWords}
 		}
 	}
@@ -76,7 +76,7 @@ func (f *facts) longQuota() verdict {
 	case http.StatusPaymentRequired, http.StatusInsufficientStorage, 509:
 		return quota(RuleAllowance)
 	}
-	if containsAny(f.text, billingWords[:]) {
+	if f.words.bills && (containsAny(f.text, billingWords[:]) || containsWord(f.text, quotaException)) {
 		return quota(RuleBillingWords)
 	}
 	if strings.Contains(f.text, "policyname") {
@@ -85,7 +85,7 @@ func (f *facts) longQuota() verdict {
 			return quota(RuleBillingWords)
 		}
 	}
-	if containsWord(f.text, quotaException) || containsWord(f.errorType(), quotaException) {
+	if containsWord(f.errorType(), quotaException) {
 		return quota(RuleBillingWords)
 	}
 	if strings.Contains(strings.ToLower(f.header.Get("Ratelimit-Reason")), "quota") {
@@ -125,7 +125,7 @@ func (f *facts) limited() bool {
 }
 
 func (f *facts) limitWording() bool {
-	return containsAny(f.text, limitWords[:]) || containsAny(f.errorType(), limitWords[:])
+	return f.words.limits && containsAny(f.text, limitWords[:]) || containsAny(f.errorType(), limitWords[:])
 }
 
 func (f *facts) anyEmpty() bool {

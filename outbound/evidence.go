@@ -10,12 +10,11 @@ import (
 
 // The bounds of what is kept of an answer, in bytes but for the count.
 const (
-	maxEvidence    = 2 << 10
-	maxNote        = 512
-	maxFieldKept   = 256
-	maxFrom        = 64
-	maxFieldsKept  = 32
-	maxFieldsBytes = 4 << 10
+	maxEvidence   = 2 << 10
+	maxNote       = 512
+	maxNameKept   = 64
+	maxFieldKept  = 256
+	maxFieldsKept = 32
 )
 
 // evidence makes the bounded, redacted copy of an answer.
@@ -33,27 +32,30 @@ func (r Response) evidence(b body, f *facts) webhook.Evidence {
 	return kept
 }
 
-// keptHeaders chooses the fields that explain an answer, in the order of their
-// names and within the bounds.
+// keptHeaders chooses the fields that explain an answer; of too many those
+// that come first by name.
 func (r Response) keptHeaders() map[string]string {
-	kept := make(map[string]string)
-	left := maxFieldsBytes
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if !explains(name) || len(name) > maxFieldKept || r.Secrets.Contains(name) {
-			continue
+	kept := make(map[string]string, 8)
+	for name, values := range r.Header {
+		if len(name) <= maxNameKept && explains(name) && !r.Secrets.Contains(name) {
+			kept[name] = r.keptValue(name, values)
 		}
-		value := strings.Join(r.Header[name], ", ")
-		if name == "Location" || name == "Content-Location" {
-			value = withoutQuery(value)
+	}
+	if len(kept) > maxFieldsKept {
+		for _, name := range slices.Sorted(maps.Keys(kept))[maxFieldsKept:] {
+			delete(kept, name)
 		}
-		value = r.Secrets.Redact(strings.ToValidUTF8(value, "\uFFFD"), maxFieldKept)
-		left -= len(name) + len(value)
-		if left < 0 || len(kept) == maxFieldsKept {
-			break
-		}
-		kept[name] = value
 	}
 	return kept
+}
+
+// keptValue is what is kept of a field's lines.
+func (r Response) keptValue(name string, values []string) string {
+	value := strings.Join(values, ", ")
+	if name == "Location" || name == "Content-Location" {
+		value = withoutQuery(value)
+	}
+	return r.Secrets.Redact(strings.ToValidUTF8(value, "\uFFFD"), maxFieldKept)
 }
 
 // explains reports whether a field says something about a refusal, a limit or
@@ -66,8 +68,12 @@ func explains(name string) bool {
 		"Sunset", "X-Shopify-Shop-Api-Call-Limit", "X-Error", "X-Error-Code", "X-Error-Message":
 		return true
 	}
-	lower := strings.ToLower(name)
-	return containsAny(lower, explaining[:]) && !containsAny(lower, secretWords[:])
+	for _, part := range explaining {
+		if containsFold(name, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // explaining are parts of the names of such fields.

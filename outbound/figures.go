@@ -41,18 +41,20 @@ func (f *figures) take(word, after string) {
 // pointers returns what is known. Figures in different units cannot be
 // compared, so the request's is left out then.
 func (f *figures) pointers() (limit, used, requested *int64) {
-	if f.limit.known && f.requested.known && f.limit.unit != f.requested.unit {
-		f.requested.known = false
+	if !f.limit.known && !f.used.known && !f.requested.known {
+		return nil, nil, nil
 	}
-	return f.limit.pointer(), f.used.pointer(), f.requested.pointer()
-}
-
-func (f figure) pointer() *int64 {
-	if !f.known {
-		return nil
+	values := [3]int64{f.limit.value, f.used.value, f.requested.value}
+	if f.limit.known {
+		limit = &values[0]
 	}
-	value := f.value
-	return &value
+	if f.used.known {
+		used = &values[1]
+	}
+	if f.requested.known && (!f.limit.known || f.limit.unit == f.requested.unit) {
+		requested = &values[2]
+	}
+	return limit, used, requested
 }
 
 // readFigure reads a number such as ` 100000`, `": 100,000` or `=5` and the

@@ -1,12 +1,16 @@
 package outbound
 
+import "strings"
+
 // fold makes the searchable form of a body in one pass: ASCII letters in lower
 // case, JSON escapes undone, runs of white space made one space, and the tags
 // of HTML and XML made spaces. It reads broken JSON and cut HTML alike, and
 // grows by no more than a space at the end, which says that the text is whole:
 // a number that touches the end may have been cut there.
 func fold(body []byte, ending ending) string {
-	out := make([]byte, 0, len(body)+1)
+	var out strings.Builder
+	out.Grow(len(body) + 1)
+	last := byte(0)
 	first := firstByte(body)
 	tags := first == '<'
 	for i := 0; i < len(body); {
@@ -17,15 +21,15 @@ func fold(body []byte, ending ending) string {
 			}
 		}
 		i += length
-		if c == ' ' && len(out) > 0 && out[len(out)-1] == ' ' {
-			continue
+		if c != ' ' || last != ' ' {
+			out.WriteByte(c)
 		}
-		out = append(out, c)
+		last = c
 	}
 	if ending == complete && first != '{' && first != '[' {
-		out = append(out, ' ')
+		out.WriteByte(' ')
 	}
-	return string(out)
+	return out.String()
 }
 
 // ending says whether a body was read to its end.

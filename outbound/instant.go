@@ -6,14 +6,6 @@ import (
 	"time"
 )
 
-// datedForms are the layouts of HTTP-dates (RFC 9110 section 5.6.7) without
-// their zone; the weekday is read and carries no time.
-var datedForms = [...]string{
-	"Mon, 2 Jan 2006 15:04:05",
-	"Monday, 2-Jan-06 15:04:05",
-	"2006-01-02 15:04:05",
-}
-
 // writtenForms are the layouts of RFC 3339, and its form without seconds that
 // Atlassian documents.
 var writtenForms = [...]string{
@@ -29,10 +21,14 @@ func instant(text string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	if isDigit(text[0]) && text[10] == 'T' {
-		return anyForm(writtenForms[:], text, "")
+		moment, ok := inForm(writtenForms[0], text)
+		if !ok {
+			moment, ok = inForm(writtenForms[1], text)
+		}
+		return moment, ok
 	}
-	if moment, err := time.Parse(time.ANSIC, text); err == nil {
-		return moment, true
+	if text[3] == ' ' {
+		return inForm(time.ANSIC, text)
 	}
 	if at := strings.LastIndexByte(text, ' '); at >= 0 {
 		return zoned(text[:at], text[at+1:])
@@ -40,25 +36,29 @@ func instant(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// zoned reads a dated form with its zone.
+// zoned reads a dated form with its zone. The weekday is read and carries no
+// time.
 func zoned(text, zone string) (time.Time, bool) {
+	form := "Monday, 2-Jan-06 15:04:05"
+	switch {
+	case isDigit(text[0]):
+		form = "2006-01-02 15:04:05"
+	case text[3] == ',':
+		form = "Mon, 2 Jan 2006 15:04:05"
+	}
 	switch {
 	case zone == "GMT" || zone == "UTC":
-		return anyForm(datedForms[:], text, "")
+		return inForm(form, text)
 	case zone != "" && (zone[0] == '+' || zone[0] == '-'):
-		return anyForm(datedForms[:], text+" "+zone, " -0700")
+		return inForm(form+" -0700", text+" "+zone)
 	}
 	return time.Time{}, false
 }
 
-// anyForm tries the layouts, each with the same suffix.
-func anyForm(layouts []string, text, suffix string) (time.Time, bool) {
-	for _, layout := range layouts {
-		if moment, err := time.Parse(layout+suffix, text); err == nil {
-			return moment, true
-		}
-	}
-	return time.Time{}, false
+// inForm reads a moment in one layout.
+func inForm(layout, text string) (time.Time, bool) {
+	moment, err := time.Parse(layout, text)
+	return moment, err == nil
 }
 
 // epoch reads a count since 1970 whose unit follows from its size: from 1e18

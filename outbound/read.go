@@ -43,7 +43,7 @@ func Read(r Response, now time.Time) webhook.Answer {
 	answer.Outcome, answer.Rule = facts.decide()
 	answer.Hint = facts.hintFor(answer)
 	// The name of a header is the downstream's word as well.
-	answer.Hint.From = r.Secrets.Redact(strings.ToValidUTF8(answer.Hint.From, ""), maxFrom)
+	answer.Hint.From = r.Secrets.Redact(strings.ToValidUTF8(answer.Hint.From, ""), maxNameKept)
 	answer.OwnWait = facts.ownWait(answer)
 	answer.Pacing = facts.pacingFor(answer)
 	answer.Evidence = r.evidence(body, facts)
@@ -55,10 +55,11 @@ type facts struct {
 	status int
 	header http.Header
 	// text is the folded body, read for answers of 400 and more only.
-	text     string
-	words    words
-	buckets  []bucket
-	base     time.Time
+	text    string
+	words   words
+	buckets []bucket
+	// explicit is the longest wait that the answer asks for in so many
+	// words: by header, JSON member or phrase.
 	explicit webhook.Hint
 	// said is the window that decided, where no words of the body did.
 	said window
@@ -66,14 +67,14 @@ type facts struct {
 
 // newFacts gathers what the rules look at.
 func newFacts(r Response, body body, base time.Time) *facts {
-	f := &facts{status: r.Status, header: r.Header, base: base}
+	f := &facts{status: r.Status, header: r.Header}
 	f.buckets = readBuckets(r.Header, base)
 	if r.Status >= 200 && r.Status < 400 {
 		return f
 	}
 	f.text = fold(body.text, body.ending)
-	f.words = readWords(f.text)
-	f.explicit = explicitWait(r.Header, f.text, base)
+	f.words = readWords(f.text, base)
+	f.explicit = longer(headerWait(r.Header, base), f.words.asked)
 	return f
 }
 
@@ -83,7 +84,7 @@ func (f *facts) hint(considered func(bucket) bool) webhook.Hint {
 	if f.explicit.Given() {
 		return f.explicit
 	}
-	return resetWait(f.buckets, f.text, f.base, considered)
+	return resetWait(f.buckets, f.words.resets, considered)
 }
 
 // hintFor returns the hint of an answer whose outcome has a timed retry.

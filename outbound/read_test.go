@@ -369,7 +369,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkReadHostile(b *testing.B) {
 	for name, unit := range map[string]string{
 		"brackets": "<", "backslashes": `\`, "quotes": `"`, "phrases": "retry after 1,", "names": `"token":`,
-		"members": `"retry_after":`, "digits": "1", "urls": "://a@", "keys": "sk-aaaaaaaaa ", "openings": `token="`,
+		"members": `"retry_after":`, "names alone": `"retry_after"`, "ids": `"quotaid" `, "digits": "1", "urls": "://a@", "keys": "sk-aaaaaaaaa ", "openings": `token="`,
 	} {
 		r := answerOf(429, "Content-Type: text/html", strings.Repeat(unit, 16<<10/len(unit)))
 		b.Run(name, func(b *testing.B) {

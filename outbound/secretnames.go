@@ -41,6 +41,9 @@ var keyPrefixes = [...]string{
 
 // looksLikeKey reports whether a word is a key by its prefix and length.
 func looksLikeKey(word string) bool {
+	if len(word) < minCredential+len("sk-") {
+		return false
+	}
 	for _, prefix := range keyPrefixes {
 		if strings.HasPrefix(word, prefix) && len(word) >= len(prefix)+minCredential {
 			return true
@@ -52,8 +55,8 @@ func looksLikeKey(word string) bool {
 // valueOf finds the value behind the name of a secret: `token=…`,
 // `"token":"…"`, `\"token\": …`, `Cookie: …`, `<token>…`.
 func (s *scanner) valueOf(name string, at int) (from, to int, ok bool) {
-	from = s.skip(at, " \\\"'`")
-	if from == len(s.text) || strings.IndexByte(":=>", s.text[from]) < 0 {
+	from = s.separator(at)
+	if from < 0 {
 		return 0, 0, false
 	}
 	separator := s.text[from]
@@ -81,6 +84,16 @@ func (s *scanner) valueOf(name string, at int) (from, to int, ok bool) {
 		return 0, 0, false
 	}
 	return from, to, to > from
+}
+
+// separator returns the place of the sign between a name that ends here and
+// its value; -1 when there is none.
+func (s *scanner) separator(at int) int {
+	at = s.skip(at, " \\\"'`")
+	if at == len(s.text) || s.text[at] != ':' && s.text[at] != '=' && s.text[at] != '>' {
+		return -1
+	}
+	return at
 }
 
 // isCount reports whether a member is a number of tokens and not a token.

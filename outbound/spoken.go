@@ -7,15 +7,6 @@ import (
 	"weir/webhook"
 )
 
-// waitPhrase is a phrase that a wait follows.
-type waitPhrase struct {
-	words string
-	// as is what the hint is said to come from.
-	as string
-	// bare says that a number without a unit counts as seconds.
-	bare bareNumber
-}
-
 // bareNumber tells whether a phrase may be followed by a number alone.
 type bareNumber int
 
@@ -24,47 +15,92 @@ const (
 	bareSeconds
 )
 
-// waitPhrases are explicit requests to come back later.
-var waitPhrases = [...]waitPhrase{
-	{"again in ", "body: try again in", bareSeconds},
-	{"again after ", "body: try again after", bareSeconds},
-	{"again at ", "body: try again at", needsUnit},
-	{"retry in ", "body: retry in", bareSeconds},
-	{"retry after", "body: retry after", bareSeconds},
-	{"retry-after", "body: retry after", bareSeconds},
-	{"retry at ", "body: retry at", needsUnit},
-	{"try after ", "body: try after", bareSeconds},
-	{"available in ", "body: available in", needsUnit},
-	{"access on ", "body: access on", needsUnit},
-	{"access at ", "body: access at", needsUnit},
-	{"wait ", "body: wait", needsUnit},
-}
-
-// resetPhrases tell when a window ends, which is less than asking for a wait.
-var resetPhrases = [...]waitPhrase{
-	{"resets in ", "body: resets in", needsUnit},
-	{"reset in ", "body: reset in", needsUnit},
-	{"reset after ", "body: reset after", needsUnit},
-	{"resets at ", "body: resets at", needsUnit},
-	{"resets on ", "body: resets on", needsUnit},
-}
-
-// spokenWait returns the longest wait that follows one of the phrases.
-func spokenWait(text string, phrases []waitPhrase, base time.Time) webhook.Hint {
-	var longest webhook.Hint
-	for _, phrase := range phrases {
-		for rest := text; ; {
-			i := strings.Index(rest, phrase.words)
-			if i < 0 {
-				break
-			}
-			rest = rest[i+len(phrase.words):]
-			if wait, ok := phrase.read(rest, base); ok {
-				longest = longer(longest, webhook.Hint{Wait: wait, From: phrase.as})
-			}
+// wait reads what follows the word from start to end, where that word ends a
+// phrase or is the name of a member.
+func (r *reader) wait(start, end int) {
+	switch r.text[start:end] {
+	case "retry", "retryafter", "retryafterms", "retrydelay", "estimated":
+		r.member(start)
+	case "wait":
+		r.phrase("body: wait", end, needsUnit)
+	case "in", "after", "at", "on":
+		if start > 1 && (r.text[start-1] == ' ' || r.text[start-1] == '-') && isLower(r.text[start-2]) {
+			r.pair(start, end)
 		}
 	}
-	return longest
+}
+
+// pair reads what follows a phrase of two words, the second of which is from
+// start to end.
+func (r *reader) pair(start, end int) {
+	second := r.text[start:end]
+	switch r.before {
+	case "again":
+		r.phrase("body: try again "+second, end, bareSeconds)
+	case "retry":
+		r.phrase("body: retry "+second, end, bareSeconds)
+	case "try":
+		if second == "after" {
+			r.phrase("body: try after", end, bareSeconds)
+		}
+	case "available":
+		r.phrase("body: available "+second, end, needsUnit)
+	case "access":
+		r.phrase("body: access "+second, end, needsUnit)
+	case "reset", "resets":
+		if wait, ok := phraseWait(r.text[end:], needsUnit, r.base); ok {
+			r.resets = longer(r.resets, webhook.Hint{Wait: wait, From: "body: resets " + second})
+		}
+	}
+}
+
+// phrase reads the wait behind a phrase.
+func (r *reader) phrase(as string, end int, bare bareNumber) {
+	if wait, ok := phraseWait(r.text[end:], bare, r.base); ok {
+		r.asked = longer(r.asked, webhook.Hint{Wait: wait, From: as})
+	}
+}
+
+// member reads the JSON member whose name begins at start: Discord's and
+// Telegram's retry_after, Google's retryDelay, Hugging Face's estimated_time,
+// wherever they stand.
+func (r *reader) member(start int) {
+	if start == 0 || r.text[start-1] != '"' && r.text[start-1] != '\'' {
+		return
+	}
+	end := strings.IndexByte(r.text[start:min(len(r.text), start+maxName)], r.text[start-1])
+	if end < 0 {
+		return
+	}
+	name := r.text[start : start+end]
+	switch name {
+	case "retry_after", "retryafter", "retry-after", "retry_after_seconds",
+		"retry_after_ms", "retryafterms", "retrydelay", "estimated_time":
+	default:
+		return
+	}
+	value, _, ok := valueOf(r.text[start+end:])
+	if !ok {
+		return
+	}
+	if wait, ok := memberWait(name, value, r.base); ok {
+		r.asked = longer(r.asked, webhook.Hint{Wait: wait, From: "body: " + name})
+	}
+}
+
+// maxName is longer than the names of members that matter.
+const maxName = 24
+
+// memberWait reads a member's value. It has been folded: instants want their
+// capitals back.
+func memberWait(name, value string, base time.Time) (time.Duration, bool) {
+	if name == "retryafterms" {
+		name = "retry_after_ms"
+	}
+	if wait, ok := Wait(name, value, base); ok {
+		return wait, true
+	}
+	return Wait(name, strings.ToUpper(value), base)
 }
 
 // longer returns the hint with the longer wait; of equal ones the one whose
@@ -85,8 +121,8 @@ var fillers = [...]string{
 	"until ", "for ", "the ",
 }
 
-// read reads the value behind a phrase: a moment or a length.
-func (p waitPhrase) read(text string, base time.Time) (time.Duration, bool) {
+// phraseWait reads the value behind a phrase: a moment or a length.
+func phraseWait(text string, bare bareNumber, base time.Time) (time.Duration, bool) {
 	text = skipAny(text, " :=\"'(`~", 4)
 	for _, filler := range fillers {
 		text = strings.TrimPrefix(text, filler)
@@ -100,7 +136,7 @@ func (p waitPhrase) read(text string, base time.Time) (time.Duration, bool) {
 	if !isDigit(text[0]) {
 		return 0, false
 	}
-	return spokenDuration(text, p.bare)
+	return spokenDuration(text, bare)
 }
 
 // spokenDuration reads "7m12.345s", "45 seconds", "1 hour and 30 minutes". A

@@ -15,11 +15,11 @@ const maxField = 2048
 // the current draft (draft-ietf-httpapi-ratelimit-headers-10), else the
 // dictionary of draft 7. A malformed field is ignored whole.
 func structuredBuckets(header http.Header, base time.Time) []bucket {
-	values := header.Values("RateLimit")
+	values := header["Ratelimit"]
 	if len(values) == 0 || joinedLength(values) > maxField {
 		return nil
 	}
-	windows := readPolicies(header.Values("RateLimit-Policy"))
+	windows := readPolicies(header["Ratelimit-Policy"])
 	if list, err := httpsfv.UnmarshalList(values); err == nil {
 		return listBuckets(list, windows, base)
 	}

@@ -1,12 +1,23 @@
 package outbound
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"weir/webhook"
+)
 
 // words is what one pass over the words of a folded text finds.
 type words struct {
 	limit, used, requested *int64
 	// window is the first window of time that the text names.
 	window window
+	// asked is the longest wait that the text asks for, resets the longest
+	// time to a reset that it tells.
+	asked, resets webhook.Hint
+	// sizes, bills and limits say that the text has a word without which
+	// none of the phrases of that kind can be in it.
+	sizes, bills, limits bool
 }
 
 // window is a span of time that a limit is counted over, by name: "day".
@@ -26,60 +37,93 @@ func (w window) long() bool {
 	return false
 }
 
-// readWords reads figures ("Limit 100000, Used 99299, Requested 1139") and the
-// first window that is named ("per day", "(TPM)", "daily").
-func readWords(text string) words {
-	var found words
-	var figures figures
-	var before, beforeThat string
+// reader goes over a folded text word by word.
+type reader struct {
+	words
+	text    string
+	base    time.Time
+	figures figures
+	// before and beforeThat are the words in front of the present one.
+	before, beforeThat string
+}
+
+// readWords reads figures ("Limit 100000, Used 99299, Requested 1139"), the
+// first window that is named ("per day", "(TPM)", "daily"), and waits in
+// phrases and members. Instants are measured against base.
+func readWords(text string, base time.Time) words {
+	r := reader{text: text, base: base}
 	for i := 0; i < len(text); {
 		if !isLower(text[i]) && !isDigit(text[i]) {
 			i++
 			continue
 		}
-		end := i
+		end := i + 1
 		for end < len(text) && (isLower(text[end]) || isDigit(text[end])) {
 			end++
 		}
-		word := text[i:end]
-		figures.take(word, text[end:])
-		if found.window == "" {
-			found.window = windowOf(word, before, beforeThat, slashBefore(text[:i]))
-		}
-		before, beforeThat = word, before
+		r.word(i, end)
 		i = end
 	}
-	found.limit, found.used, found.requested = figures.pointers()
-	return found
+	r.limit, r.used, r.requested = r.figures.pointers()
+	return r.words
 }
 
-// slashBefore reports whether the text ends in a slash and perhaps a space.
-func slashBefore(text string) string {
-	if strings.HasSuffix(strings.TrimSuffix(text, " "), "/") {
-		return "per"
+// word takes in the word from start to end.
+func (r *reader) word(start, end int) {
+	word := r.text[start:end]
+	r.figures.take(word, r.text[end:])
+	r.anchor(word)
+	if r.window == "" {
+		r.window = r.windowOf(word, start)
 	}
-	return ""
+	r.wait(start, end)
+	r.before, r.beforeThat = word, r.before
 }
 
-// windowOf names the window that a word stands for, given the words before it
-// and "per" for a slash.
-func windowOf(word, before, beforeThat, slash string) window {
+// anchor notes words that a kind of phrase cannot do without.
+func (r *reader) anchor(word string) {
+	switch word {
+	case "large", "long", "maximum", "max", "context":
+		r.sizes = true
+	case "insufficient", "credit", "billing", "spend", "usage", "serving", "1027",
+		"totalrequests", "dailylimitexceeded", quotaException:
+		r.bills = true
+	case "rate", "many", "request", "requests", "slow", "resource", "quota",
+		"concurrentrequests":
+		r.limits = true
+	default:
+		if len(word) >= len("throttl") {
+			r.sizes = r.sizes || strings.HasSuffix(word, "toolarge")
+			r.limits = r.limits || strings.Contains(word, "throttl") ||
+				strings.Contains(word, "ratelimit") || strings.Contains(word, "slowdown") ||
+				strings.Contains(word, "quotaexceeded") || strings.Contains(word, "toomany")
+		}
+	}
+}
+
+// windowOf names the window that the word at start stands for, by itself or by
+// the words before it.
+func (r *reader) windowOf(word string, start int) window {
 	if name := nameOfWindow(word); name != "" {
 		return name
 	}
-	if slash != "" {
-		return nameOfUnit(word, "")
+	name := nameOfUnit(word, "")
+	if name == "" {
+		return ""
 	}
-	switch before {
+	if strings.HasSuffix(strings.TrimSuffix(r.text[:start], " "), "/") {
+		return name
+	}
+	switch r.before {
 	case "per", "each", "every":
-		return nameOfUnit(word, "")
+		return name
 	case "a":
-		if word == "day" {
-			return "day"
+		if name == "day" {
+			return name
 		}
 	}
-	if (beforeThat == "per" || beforeThat == "every") && isDigit(before[0]) {
-		return nameOfUnit(word, before)
+	if (r.beforeThat == "per" || r.beforeThat == "every") && isDigit(r.before[0]) {
+		return nameOfUnit(word, r.before)
 	}
 	return ""
 }
@@ -120,7 +164,7 @@ func nameOfUnit(word, count string) window {
 	case "year", "years":
 		return "year"
 	case "hour", "hours", "hr", "hrs", "h":
-		if len(count) >= 2 && count >= "24" || len(count) > 2 {
+		if len(count) > 2 || len(count) == 2 && count >= "24" {
 			return "day"
 		}
 		return "hour"
