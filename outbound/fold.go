@@ -1,35 +1,36 @@
 package outbound
 
-import "strings"
-
 // fold makes the searchable form of a body in one pass: ASCII letters in lower
 // case, JSON escapes undone, runs of white space made one space, and the tags
 // of HTML and XML made spaces. It reads broken JSON and cut HTML alike, and
 // grows by no more than a space at the end, which says that the text is whole:
 // a number that touches the end may have been cut there.
 func fold(body []byte, ending ending) string {
-	var out strings.Builder
-	out.Grow(len(body) + 1)
+	out := make([]byte, 0, len(body)+1)
 	last := byte(0)
 	first := firstByte(body)
-	tags := first == '<'
 	for i := 0; i < len(body); {
-		c, length := unescaped(body[i:])
-		if tags && c == '<' {
-			if skip := tagLength(body[i:]); skip > 0 {
-				c, length = ' ', skip
+		c, length := lower(body[i]), 1
+		switch {
+		case c == '\\':
+			c, length = unescaped(body[i:])
+		case c == '<' && first == '<':
+			if length = tagLength(body[i:]); length > 0 {
+				c = ' '
+			} else {
+				length = 1
 			}
 		}
 		i += length
 		if c != ' ' || last != ' ' {
-			out.WriteByte(c)
+			out = append(out, c)
 		}
 		last = c
 	}
 	if ending == complete && first != '{' && first != '[' {
-		out.WriteByte(' ')
+		out = append(out, ' ')
 	}
-	return out.String()
+	return string(out)
 }
 
 // ending says whether a body was read to its end.

@@ -93,7 +93,7 @@ func (s *scanner) word(start, end int) int {
 		}
 		return end
 	}
-	if s.separator(end) >= 0 && namesSecret(word) {
+	if len(word) >= shortestName && s.separator(end) >= 0 && namesSecret(word) {
 		if from, to, ok := s.valueOf(word, end); ok {
 			return s.drop(from, to)
 		}

@@ -9,9 +9,12 @@ var secretWords = [...]string{
 	"privatekey", "access-key", "access_key", "accesskey",
 }
 
+// shortestName is the length of the shortest of them.
+const shortestName = len("token")
+
 // namesSecret reports whether a word is the name of something secret.
 func namesSecret(word string) bool {
-	if len(word) < len("token") || len(word) > 64 {
+	if len(word) < shortestName || len(word) > maxNameKept {
 		return false
 	}
 	for _, name := range secretWords {
