@@ -43,16 +43,18 @@ func (h *api) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		if refusal := h.config.Strangers.Over(r.Context()); refusal != nil {
-			beforeUnread(w, r)
-			maps.Copy(w.Header(), refusal)
-			writeProblem(w, fault{http.StatusTooManyRequests, CodeThrottled, "Too many refused requests from this address."})
+			answerUnread(w, r, func() {
+				maps.Copy(w.Header(), refusal)
+				writeProblem(w, fault{http.StatusTooManyRequests, CodeThrottled, "Too many refused requests from this address."})
+			})
 			return
 		}
 		if !h.config.Tokens.Valid(bearer(r)) {
 			h.config.Strangers.Refused(r.Context())
-			beforeUnread(w, r)
-			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
-			writeProblem(w, fault{http.StatusUnauthorized, CodeUnauthorized, "This needs the header Authorization: Bearer with a valid token."})
+			answerUnread(w, r, func() {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
+				writeProblem(w, fault{http.StatusUnauthorized, CodeUnauthorized, "This needs the header Authorization: Bearer with a valid token."})
+			})
 			return
 		}
 		h.config.Strangers.Verified(r.Context())

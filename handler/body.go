@@ -126,24 +126,27 @@ const (
 	keepBytes = 256 << 10
 )
 
-// beforeUnread prepares an answer to a request whose body is not read, or not
-// to its end. The answer must not wait for the body.
-func beforeUnread(w http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(w).EnableFullDuplex()
-	if r.ContentLength < 0 || r.ContentLength > keepBytes {
+// answerUnread writes the answer to a request whose body is not read, or not to
+// its end. The answer does not wait for the body. Afterwards the rest is read
+// and dropped, within bounds.
+func answerUnread(w http.ResponseWriter, r *http.Request, write func()) {
+	connection := http.NewResponseController(w)
+	_ = connection.EnableFullDuplex()
+	closing := r.ContentLength < 0 || r.ContentLength > keepBytes
+	if closing {
 		w.Header().Set("Connection", "close")
 	}
-}
-
-// afterUnread sends the answer on its way and then reads on for a while. A
-// client that waits for "100 Continue" has sent nothing and will not.
-func afterUnread(w http.ResponseWriter, r *http.Request) {
+	write()
+	// A client that waits for "100 Continue" has sent nothing and will not.
 	if r.Body == nil || r.Body == http.NoBody || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
 	}
-	connection := http.NewResponseController(w)
 	if connection.Flush() != nil || connection.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, lingerBytes)
+	_, err := io.CopyN(io.Discard, r.Body, lingerBytes)
+	if !closing && !errors.Is(err, io.EOF) {
+		// Net/http would take the rest of this body for another request.
+		panic(http.ErrAbortHandler)
+	}
 }

@@ -26,7 +26,6 @@ type engine struct {
 	fail error
 	// during runs inside Accept, before anything is stored.
 	during func(context.Context) error
-	calls  []string
 }
 
 func (e *engine) Accept(ctx context.Context, arrival webhook.Arrival) (webhook.Receipt, error) {

@@ -295,14 +295,15 @@ func (h *receiver) finish(w http.ResponseWriter, r *http.Request, in *intake, ou
 	if strangerResult(out.result) {
 		h.config.Strangers.Refused(r.Context())
 	}
-	if out.body == bodyUnread {
-		beforeUnread(w, r)
+	write := func() {
+		maps.Copy(w.Header(), out.header)
+		answer(w, in.source, out)
+		h.tell(r, w.Header().Get(requestIDHeader), in, out)
 	}
-	maps.Copy(w.Header(), out.header)
-	answer(w, in.source, out)
-	h.tell(r, w.Header().Get(requestIDHeader), in, out)
 	if out.body == bodyUnread {
-		afterUnread(w, r)
+		answerUnread(w, r, write)
+	} else {
+		write()
 	}
 }
 

@@ -298,3 +298,19 @@ func TestOtherMethodsOfAReceivePath(t *testing.T) {
 		})
 	}
 }
+
+func TestB11TransportHeadersAreNoIdentity(t *testing.T) {
+	h := newHouse(t, nil)
+	for i := range 3 {
+		n := strconv.Itoa(i)
+		answer := h.do("POST /hooks/github?try="+n, "x", "X-Signature: valid", "X-Delivery: k",
+			"X-Request-Id: r"+n, "Traceparent: t"+n, "Date: d"+n, "X-Forwarded-For: 192.0.2."+n)
+		wants(t, answer, http.StatusOK)
+		if got := decode[receipt](t, answer.Body.Bytes()); *got.Duplicate != (i > 0) {
+			t.Errorf("copy %d: %s", i, answer.Body)
+		}
+	}
+	if got := h.engine.stored(); len(got) != 1 || got[0].Event.Key != "k" {
+		t.Errorf("%d stored", len(got))
+	}
+}

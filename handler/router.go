@@ -111,9 +111,7 @@ func (h *api) notFound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.config.Strangers.Refused(r.Context())
-	beforeUnread(w, r)
-	writeProblem(w, fault{http.StatusNotFound, CodeNotFound, "There is nothing at this path."})
-	afterUnread(w, r)
+	answerUnread(w, r, func() { h.unknown(w, r) })
 }
 
 // unknown answers an operator's request to a path that does not exist.
@@ -143,9 +141,7 @@ func (h *api) notAllowed(w http.ResponseWriter, r *http.Request) {
 			methodNotAllowed(w, allow)
 		})).ServeHTTP(w, r)
 	default:
-		beforeUnread(w, r)
-		methodNotAllowed(w, allow)
-		afterUnread(w, r)
+		answerUnread(w, r, func() { methodNotAllowed(w, allow) })
 	}
 }
 

@@ -28,7 +28,7 @@ var thirty = webhook.Rate{N: 30, Per: time.Minute}
 
 // junk makes a caller send refused requests until it is refused unread, and
 // returns how many that took.
-func junk(s *Strangers, ctx context.Context, most int) int {
+func junk(ctx context.Context, s *Strangers, most int) int {
 	for i := range most {
 		if s.Over(ctx) != nil {
 			return i
@@ -42,7 +42,7 @@ func TestB55JunkCountsAgainstItsAddressOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStrangers(thirty)
 		a, b := from("203.0.113.1"), from("203.0.113.2")
-		if got := junk(s, a, 1000); got != 30 {
+		if got := junk(a, s, 1000); got != 30 {
 			t.Errorf("refused unread after %d", got)
 		}
 		if s.Over(b) != nil {
@@ -64,16 +64,16 @@ func TestVerifiedAddressIsNotRefusedForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStrangers(thirty)
 		a := from("203.0.113.1")
-		junk(s, a, 1000)
+		junk(a, s, 1000)
 		s.Verified(a)
 		if s.Over(a) != nil {
 			t.Error("refused although verified")
 		}
-		if got := junk(s, a, 500); got != 500 {
+		if got := junk(a, s, 500); got != 500 {
 			t.Errorf("refused after %d", got)
 		}
 		pass(TrustFor - time.Second)
-		if got := junk(s, a, 100); got != 100 {
+		if got := junk(a, s, 100); got != 100 {
 			t.Errorf("refused within the hour after %d", got)
 		}
 		pass(time.Second)
@@ -86,7 +86,7 @@ func TestVerifiedAddressIsNotRefusedForAnHour(t *testing.T) {
 func TestSharedAddressIsNeverRefused(t *testing.T) {
 	s := NewStrangers(thirty)
 	shared := Caller{Addr: netip.MustParseAddr("10.0.0.1"), Shared: true}
-	if got := junk(s, with(shared), 1000); got != 1000 {
+	if got := junk(with(shared), s, 1000); got != 1000 {
 		t.Errorf("refused after %d", got)
 	}
 	if s.Over(from("10.0.0.1")) != nil {
@@ -139,11 +139,11 @@ func TestMadeUpAddressesTakeBoundedMemory(t *testing.T) {
 		if grown := heap() - before; grown > 32<<20 {
 			t.Errorf("%d MiB", grown>>20)
 		}
-		if got := junk(s, from("203.0.113.1"), 1000); got != 1000 {
+		if got := junk(from("203.0.113.1"), s, 1000); got != 1000 {
 			t.Errorf("an address without a place is refused after %d", got)
 		}
 		pass(2 * time.Minute)
-		if got := junk(s, from("203.0.113.77"), 1000); got != 30 {
+		if got := junk(from("203.0.113.77"), s, 1000); got != 30 {
 			t.Errorf("keys of the past keep a new one out: refused after %d", got)
 		}
 		runtime.KeepAlive(s)
@@ -304,7 +304,7 @@ func BenchmarkLimiterTake(b *testing.B) {
 func BenchmarkStrangersOver(b *testing.B) {
 	s := NewStrangers(thirty)
 	ctx := from("2001:db8::1")
-	junk(s, ctx, 100)
+	junk(ctx, s, 100)
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Over(ctx)
