@@ -77,6 +77,8 @@ func (w *writer) do(ctx context.Context, bytes int, apply func(*session) error) 
 	select {
 	case <-w.stop:
 		return errClosed
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the writer: %w", context.Cause(ctx))
 	default:
 	}
 	select {
