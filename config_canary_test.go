@@ -91,7 +91,7 @@ func TestNoFaultRepeatsAValue(t *testing.T) {
 	every := everyVariable()
 	for _, key := range slices.Sorted(maps.Keys(every)) {
 		for _, value := range canaryValues() {
-			printed, err := outputs(house("WEIR_SOURCE_GITHUB_SCHEME="+schemeThatReads(key), key+"="+value))
+			printed, err := outputs(houseWith("WEIR_SOURCE_GITHUB_SCHEME="+schemeThatReads(key), key+"="+value))
 			if err == nil && !every[key] {
 				continue // a plain setting that was taken may be shown
 			}
@@ -123,7 +123,7 @@ func TestNoFaultRepeatsAnyOfAllValues(t *testing.T) {
 
 // TestSecretsComeFromEveryPlace: what must be redacted is known completely.
 func TestSecretsComeFromEveryPlace(t *testing.T) {
-	got, err := loadSettings(house(
+	got, err := loadSettings(houseWith(
 		"WEIR_API_TOKEN=token-of-the-operator", "WEIR_API_TOKEN_PREVIOUS=token-of-yesterday-",
 		"WEIR_ALERT_URL=https://chat.example/T/B?key=alert-key",
 		"WEIR_SOURCES=github,b,m",

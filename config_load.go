@@ -67,6 +67,20 @@ func loadClient(environ []string) (clientSettings, error) {
 	}, relevant.err()
 }
 
+// loadDatabase reads only the path of the database, for the commands that work
+// on the file.
+func loadDatabase(environ []string) (string, error) {
+	var found, relevant problems
+	var global config
+	newEnvironment(environ).decode(globalPrefix, &global, &found)
+	for _, fault := range found.faults {
+		if fault.key == "WEIR_DATABASE" {
+			relevant.add(fault.key, "%s", fault.reason)
+		}
+	}
+	return string(global.Database), relevant.err()
+}
+
 // readConfig reads every variable into its struct and notes what cannot be
 // read and what nothing reads.
 func readConfig(environ []string, found *problems) loaded {

@@ -47,7 +47,7 @@ func TestConfigShowsWhatHolds(t *testing.T) {
 		{"the URL of a token in the query", []string{"WEIR_PUBLIC_URL=https://h", "WEIR_SOURCE_GITHUB_SCHEME=token", "WEIR_SOURCE_GITHUB_TOKEN_IN=query:key"}, "# source github: register https://h/hooks/github?key=<the secret>"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			if got, _ := configWords(t, house(test.changes...)); !strings.Contains(got, test.line+"\n") {
+			if got, _ := configWords(t, houseWith(test.changes...)); !strings.Contains(got, test.line+"\n") {
 				t.Errorf("no line %q in\n%s", test.line, got)
 			}
 		})
@@ -55,25 +55,25 @@ func TestConfigShowsWhatHolds(t *testing.T) {
 }
 
 func TestConfigLeavesOutWhatTheSchemeDoesNotRead(t *testing.T) {
-	got, _ := configWords(t, house())
+	got, _ := configWords(t, houseWith())
 	if strings.Contains(got, "HMAC_") || strings.Contains(got, "TOKEN_IN") {
 		t.Errorf("settings of other schemes are shown:\n%s", got)
 	}
-	got, _ = configWords(t, house("WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig"))
+	got, _ = configWords(t, houseWith("WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig"))
 	if !strings.Contains(got, "WEIR_SOURCE_GITHUB_HMAC_HEADER X-Sig set") {
 		t.Errorf("the settings of hmac are not shown:\n%s", got)
 	}
 }
 
 func TestConfigKeepsControlCharactersFromTheTerminal(t *testing.T) {
-	got, _ := configWords(t, house("WEIR_DATABASE=a\x1b[2Jb"))
+	got, _ := configWords(t, houseWith("WEIR_DATABASE=a\x1b[2Jb"))
 	if strings.Contains(got, "\x1b") || !strings.Contains(got, "a?[2Jb") {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestConfigCheck(t *testing.T) {
-	got, warnings := configWords(t, house(), "--check")
+	got, warnings := configWords(t, houseWith(), "--check")
 	if got != "ok\n\n" || !strings.Contains(warnings, "WEIR_API_TOKEN") {
 		t.Errorf("printed %q and the warnings %q", got, warnings)
 	}
@@ -83,7 +83,7 @@ func TestConfigCheck(t *testing.T) {
 			t.Errorf("%v without settings: %v", args, err)
 		}
 	}
-	err := configCommand(context.Background(), world{environ: house(), stdout: io.Discard, stderr: io.Discard}, []string{"--verbose"})
+	err := configCommand(context.Background(), world{environ: houseWith(), stdout: io.Discard, stderr: io.Discard}, []string{"--verbose"})
 	if !errors.As(err, new(usageError)) {
 		t.Errorf("an unknown argument: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestWarnings(t *testing.T) {
 		{"meta without a verify token", []string{"WEIR_SOURCE_GITHUB_SCHEME=meta"}, "VERIFY_TOKEN: is not set"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			got, err := loadSettings(house(test.changes...))
+			got, err := loadSettings(houseWith(test.changes...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestWarnings(t *testing.T) {
 			}
 		})
 	}
-	got, err := loadSettings(house("WEIR_API_TOKEN=a-token-of-the-tests"))
+	got, err := loadSettings(houseWith("WEIR_API_TOKEN=a-token-of-the-tests"))
 	if err != nil || len(got.warnings) > 0 {
 		t.Errorf("a plain house: %v, warnings %q", err, got.warnings)
 	}

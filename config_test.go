@@ -14,7 +14,7 @@ import (
 )
 
 // house is an environment that works; each test changes what it is about.
-func house(changes ...string) []string {
+func houseWith(changes ...string) []string {
 	return append([]string{
 		"WEIR_SOURCES=github",
 		"WEIR_SOURCE_GITHUB_SECRET=a secret of the tests",
@@ -34,7 +34,7 @@ func faultsOf(environ []string) map[string]string {
 }
 
 func TestLeastHouse(t *testing.T) {
-	got, err := loadSettings(house())
+	got, err := loadSettings(houseWith())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 		{"an unknown level", []string{"WEIR_LOG_LEVEL=loud"}, "WEIR_LOG_LEVEL", "debug, info, warn, error"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			faults := faultsOf(house(test.changes...))
+			faults := faultsOf(houseWith(test.changes...))
 			if reason, found := faults[test.key]; !found || !strings.Contains(reason, test.reason) {
 				t.Errorf("want a fault of %s about %q, got %v", test.key, test.reason, faults)
 			}
@@ -169,7 +169,7 @@ func TestAccepted(t *testing.T) {
 		{"KUBERNETES_SERVICE_HOST=10.0.0.1", "WEIR_PORT=tcp://10.0.0.9:80", "WEIR_SERVICE_HOST=10.0.0.9", "WEIR_PORT_80_TCP_ADDR=10.0.0.9"},
 		{"WEIR_URL=http://elsewhere:1"},
 	} {
-		if faults := faultsOf(house(changes...)); len(faults) > 0 {
+		if faults := faultsOf(houseWith(changes...)); len(faults) > 0 {
 			t.Errorf("%v: %v", changes, faults)
 		}
 	}
@@ -190,7 +190,7 @@ func TestUnknownNames(t *testing.T) {
 		"WEIR_DESTINATION_DEFAULT_ULR": "did you mean WEIR_DESTINATION_DEFAULT_URL?",
 		"WEIR_PORT":                    "did you mean",
 	} {
-		if got := faultsOf(house(key + "=1"))[key]; !strings.Contains(got, want) {
+		if got := faultsOf(houseWith(key + "=1"))[key]; !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
@@ -206,7 +206,7 @@ func TestSecretsFromFiles(t *testing.T) {
 		return path
 	}
 	good := write("good", "from a file\r\n")
-	got, err := loadSettings(house("WEIR_SOURCE_GITHUB_SECRET=", "WEIR_SOURCE_GITHUB_SECRET_FILE="+good))
+	got, err := loadSettings(houseWith("WEIR_SOURCE_GITHUB_SECRET=", "WEIR_SOURCE_GITHUB_SECRET_FILE="+good))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,12 +222,12 @@ func TestSecretsFromFiles(t *testing.T) {
 		write("empty", " \n"):        "empty",
 		write("large", strings.Repeat("x", maxSecretFile+1)): "larger than 64KiB",
 	} {
-		faults := faultsOf(house("WEIR_SOURCE_GITHUB_SECRET=", "WEIR_SOURCE_GITHUB_SECRET_FILE="+path))
+		faults := faultsOf(houseWith("WEIR_SOURCE_GITHUB_SECRET=", "WEIR_SOURCE_GITHUB_SECRET_FILE="+path))
 		if len(faults) != 1 || !strings.Contains(faults["WEIR_SOURCE_GITHUB_SECRET_FILE"], want) {
 			t.Errorf("want one fault about %q, got %v", want, faults)
 		}
 	}
-	if faults := faultsOf(house("WEIR_SOURCE_GITHUB_SECRET_FILE=" + good)); !strings.Contains(faults["WEIR_SOURCE_GITHUB_SECRET"], "together") {
+	if faults := faultsOf(houseWith("WEIR_SOURCE_GITHUB_SECRET_FILE=" + good)); !strings.Contains(faults["WEIR_SOURCE_GITHUB_SECRET"], "together") {
 		t.Errorf("both forms at once: %v", faults)
 	}
 }
@@ -274,7 +274,7 @@ func TestLoadsDoNotDisturbEachOther(t *testing.T) {
 	for i := range 8 {
 		loads.Go(func() {
 			database := fmt.Sprintf("%d.db", i)
-			got, err := loadSettings(house("WEIR_DATABASE=" + database))
+			got, err := loadSettings(houseWith("WEIR_DATABASE=" + database))
 			if err != nil || got.database != database {
 				t.Errorf("database %q, %v, want %q", got.database, err, database)
 			}

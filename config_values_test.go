@@ -178,7 +178,7 @@ func TestBareNamesAreNotRead(t *testing.T) {
 			t.Setenv(bare, "99")
 		}
 	}
-	if _, err := loadSettings(house()); err != nil {
+	if _, err := loadSettings(houseWith()); err != nil {
 		t.Error(err)
 	}
 }

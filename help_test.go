@@ -165,7 +165,7 @@ func TestExampleFileComesTrueWhenUncommented(t *testing.T) {
 			continue
 		}
 		scheme := schemeThatReads(key)
-		environ := house("WEIR_SOURCE_GITHUB_SCHEME="+scheme, "WEIR_SOURCE_GITHUB_SECRET=user:password", "WEIR_SOURCE_GITHUB_HMAC_HEADER=", setting)
+		environ := houseWith("WEIR_SOURCE_GITHUB_SCHEME="+scheme, "WEIR_SOURCE_GITHUB_SECRET=user:password", "WEIR_SOURCE_GITHUB_HMAC_HEADER=", setting)
 		if scheme == schemeHMAC {
 			environ = append(environ, "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Signature")
 		}

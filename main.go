@@ -13,13 +13,44 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignalled(context.Background())
 	defer stop()
 	os.Exit(exitStatus(run(ctx, theWorld(), os.Args[1:]), os.Stderr))
+}
+
+// signalled is the cause of a stop by a signal.
+type signalled struct{ os.Signal }
+
+// Error names the signal.
+func (s signalled) Error() string { return "signal " + s.String() }
+
+// untilSignalled returns a context that ends at the first SIGINT or SIGTERM. A
+// second one ends the process at once with status 1: what was in flight is
+// sent again after the next start.
+func untilSignalled(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		if first, more := <-signals; more {
+			cancel(signalled{first})
+		}
+		if _, more := <-signals; more {
+			os.Exit(exitFailure)
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		watch.Wait()
+		cancel(nil)
+	}
 }
 
 // The exit statuses that hosts' restart policies look at.
@@ -86,7 +117,16 @@ type command struct {
 
 // commands lists every command in the order of the help.
 func commands() []command {
-	return []command{}
+	return []command{
+		{"serve", "run the service (also without a word)", serveCommand},
+		{"flaky", "run a scripted downstream, to try weir against", flakyCommand},
+		{"config", "print the effective settings, secrets masked; --check only checks", configCommand},
+		{"explain", "tell what weir makes of a request, an answer or a wait", explainCommand},
+		{"backup", "copy the database to PATH while the service runs", backupCommand},
+		{"healthcheck", "ask the service on this machine whether it can accept", healthcheckCommand},
+		{"version", "print the version", versionCommand},
+		{"help", "print commands and settings", helpCommand},
+	}
 }
 
 // run finds the command and runs it; without a word it serves.
@@ -94,6 +134,12 @@ func run(ctx context.Context, w world, args []string) error {
 	name := "serve"
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
+	}
+	switch name {
+	case "-h", "-help", "--help":
+		name = "help"
+	case "-version", "--version":
+		name = "version"
 	}
 	for _, c := range commands() {
 		if c.name == name {

@@ -28,7 +28,7 @@ func rightSecret(scheme string) string {
 // signature can verify, and one source without its secret is refused (B21).
 func TestEverySchemeB21(t *testing.T) {
 	for _, scheme := range schemeNames() {
-		environ := house("WEIR_PUBLIC_URL=https://h.example", "WEIR_SOURCE_GITHUB_SCHEME="+scheme)
+		environ := houseWith("WEIR_PUBLIC_URL=https://h.example", "WEIR_SOURCE_GITHUB_SCHEME="+scheme)
 		if scheme == schemeHMAC {
 			environ = append(environ, "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig")
 		}
@@ -62,7 +62,7 @@ func TestTheSchemeIsTheName(t *testing.T) {
 }
 
 func TestSignatureIsToldEverything(t *testing.T) {
-	got, err := loadSettings(house("WEIR_PUBLIC_URL=https://h.example/p/", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=older", "WEIR_SOURCE_GITHUB_RATE=10/1s,120/1m"))
+	got, err := loadSettings(houseWith("WEIR_PUBLIC_URL=https://h.example/p/", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=older", "WEIR_SOURCE_GITHUB_RATE=10/1s,120/1m"))
 	if err != nil {
 		t.Fatal(err)
 	}

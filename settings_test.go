@@ -108,7 +108,7 @@ func wholeSettings(got settings) settings {
 
 // TestTheRoomsTakeWhatWasChecked: nothing is left for them to refuse later.
 func TestTheRoomsTakeWhatWasChecked(t *testing.T) {
-	got, err := loadSettings(house(
+	got, err := loadSettings(houseWith(
 		"WEIR_CLIENT_IP_HEADER=Fly-Client-IP", "WEIR_TRUSTED_PROXIES=10.0.0.0/8,::ffff:10.1.0.0/112,fd00::1",
 		"WEIR_FORWARD_URL=http://user:p%40ss@[::1]:9/x?y=z", `WEIR_DESTINATION_DEFAULT_HEADERS={"Host":"h.example","X-A":"ü"}`,
 		"WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz",
@@ -131,7 +131,7 @@ func TestTheRoomsTakeWhatWasChecked(t *testing.T) {
 func TestFingerprintChangesWithTheConfiguration(t *testing.T) {
 	of := func(changes ...string) string {
 		t.Helper()
-		got, err := loadSettings(house(changes...))
+		got, err := loadSettings(houseWith(changes...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestClientNeedsNoService(t *testing.T) {
 // taken away, so that no secret stays where a child process would see it.
 func TestLoadingLeavesTheEnvironmentAlone(t *testing.T) {
 	before := os.Environ()
-	if _, err := loadSettings(house("WEIR_MAX_BODY=wrong", "WEIR_API_TOKEN=token-of-the-operator")); err == nil {
+	if _, err := loadSettings(houseWith("WEIR_MAX_BODY=wrong", "WEIR_API_TOKEN=token-of-the-operator")); err == nil {
 		t.Fatal("a wrong size is taken")
 	}
 	for _, entry := range os.Environ() {
@@ -193,7 +193,7 @@ func TestLoadingLeavesTheEnvironmentAlone(t *testing.T) {
 
 // TestTheLastOfTwoCounts and an empty value is none.
 func TestTheLastOfTwoCounts(t *testing.T) {
-	got, err := loadSettings(house("WEIR_MAX_BODY=1KiB", "WEIR_MAX_BODY=2KiB", "WEIR_DATABASE=", "WEIR_STALL_AFTER=  "))
+	got, err := loadSettings(houseWith("WEIR_MAX_BODY=1KiB", "WEIR_MAX_BODY=2KiB", "WEIR_DATABASE=", "WEIR_STALL_AFTER=  "))
 	if err != nil {
 		t.Fatal(err)
 	}

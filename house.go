@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/dispatch"
+	"weir/handler"
+	"weir/outbound"
+	"weir/ratelimit"
+	"weir/signature"
+	"weir/store/sqlite"
+)
+
+// maxBodiesOut bounds the bytes of all bodies on their way out at once.
+const maxBodiesOut = 40 << 20
+
+// house is the service with all its rooms.
+type house struct {
+	settings   settings
+	log        *slog.Logger
+	store      *sqlite.Store
+	dispatcher *dispatch.Dispatcher
+	stats      *handler.Stats
+	server     *http.Server
+	// parts are the goroutines of run.
+	parts sync.WaitGroup
+	// draining is set when a stop has begun; lastRequest is when one last
+	// came in, in Unix milliseconds.
+	draining    atomic.Bool
+	lastRequest atomic.Int64
+}
+
+// open opens the store, takes the destinations over, and puts the rooms
+// together. Nothing listens and nothing is sent yet.
+func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, error) {
+	for _, warning := range s.warnings {
+		log.Warn(warning)
+	}
+	capacity, err := databaseCap(s)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, sqlite.Config{Path: s.database, DedupeWindow: s.dedupeWindow, MaxBytes: capacity})
+	if err != nil {
+		return nil, err
+	}
+	h := &house{settings: s, log: log, store: store, stats: handler.NewStats()}
+	h.lastRequest.Store(time.Now().UnixMilli())
+	if err := h.furnish(ctx, w); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	return h, nil
+}
+
+// close closes the store, so that the next start finds a clean stop.
+func (h *house) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := h.store.Close(ctx); err != nil {
+		return fmt.Errorf("close the store: %w", err)
+	}
+	return nil
+}
+
+// furnish makes dispatch and the HTTP side over the open store.
+func (h *house) furnish(ctx context.Context, w world) error {
+	routes, err := h.routes(w)
+	if err != nil {
+		return err
+	}
+	clean := dispatch.AfterCrash
+	if h.store.CleanStart() {
+		clean = dispatch.AfterStop
+	}
+	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
+		Queue: h.store, Ledger: h.store, Routes: routes, Clean: clean,
+		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
+	})
+	if err != nil {
+		return err
+	}
+	inside, err := h.handler()
+	if err != nil {
+		return err
+	}
+	h.server = newServer(h.countRequests(inside), h.log)
+	return nil
+}
+
+// routes returns the destinations with their clients.
+func (h *house) routes(w world) ([]dispatch.Route, error) {
+	var routes []dispatch.Route
+	for _, d := range h.settings.destinations {
+		client, err := outbound.New(outbound.Config{
+			URL: d.url.String(), Headers: d.headers, SigningSecret: d.signingSecret,
+			Timeout: d.policy.Timeout, Version: buildVersion(), Secrets: h.settings.secrets(),
+			Dial: w.dial, Concurrency: d.policy.Concurrency,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("destination %s: %w", d.policy.Name, err)
+		}
+		routes = append(routes, dispatch.Route{Policy: d.policy, Sender: client})
+	}
+	return routes, nil
+}
+
+// handler returns the HTTP side.
+func (h *house) handler() (http.Handler, error) {
+	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
+		Header: h.settings.clientIPHeader, Trusted: h.settings.trustedProxies, Untold: h.untoldProxy,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("client addresses: %w", err)
+	}
+	sources, allowances, err := h.sources()
+	if err != nil {
+		return nil, err
+	}
+	return handler.New(handler.Config{
+		Sources: sources, Intake: h.store, Wake: h.dispatcher.Wake,
+		ClientAddress: address,
+		Client:        func(ctx context.Context) netip.Addr { return ratelimit.CallerOf(ctx).Addr },
+		Strangers:     ratelimit.NewStrangers(h.settings.refusedRate),
+		Allowance:     ratelimit.NewSources(allowances),
+		Inflight:      ratelimit.NewInflight(h.settings.maxInflight),
+		Tokens:        handler.NewTokens(h.settings.apiTokens...),
+		Events:        h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, History: h.store,
+		Operator: h.store, Destinations: h.dispatcher, Downstreams: h.downstreams(),
+		Stats: h.stats, Ready: h.ready, Flow: h.flow, Log: h.log,
+	}), nil
+}
+
+// sources returns the configured senders and their allowances.
+func (h *house) sources() (map[string]handler.Source, map[string]ratelimit.Source, error) {
+	sources, allowances := map[string]handler.Source{}, map[string]ratelimit.Source{}
+	for _, s := range h.settings.sources {
+		verifier, err := signature.New(s.signatureConfig(h.settings.publicURL))
+		if err != nil {
+			return nil, nil, fmt.Errorf("source %s: %w", s.name, err)
+		}
+		sources[s.name] = newSource(s, verifier)
+		per := ratelimit.PerSource
+		if s.scheme == "none" {
+			per = ratelimit.PerCaller
+		}
+		allowances[s.name] = ratelimit.Source{Rates: s.rate, Per: per}
+	}
+	return sources, allowances, nil
+}
+
+// newSource joins the settings of a source and its verifier.
+func newSource(s sourceSettings, verifier *signature.Verifier) handler.Source {
+	drop := append(verifier.TokenHeaders(), s.dropHeaders...)
+	source := handler.Source{
+		Scheme: s.scheme, Verifier: verifier, MaxBody: s.maxBody, Status: s.status,
+		To: s.to, OnConflict: s.onConflict, AllowFrom: s.allowFrom,
+		Forward: func(in http.Header) http.Header { return outbound.Forwardable(in, drop) },
+	}
+	if source.OnConflict == "" {
+		source.OnConflict = verifier.DefaultOnConflict()
+	}
+	if s.scheme == "none" {
+		source.Trust = handler.Unsigned
+	}
+	if verifier.AnswersOptions() {
+		source.Options = handler.OptionsHandshake
+	}
+	return source
+}
+
+// downstreams lists the destinations for the operator, without credentials.
+func (h *house) downstreams() []handler.Downstream {
+	var list []handler.Downstream
+	for _, d := range h.settings.destinations {
+		shown := *d.url
+		shown.User, shown.RawQuery = nil, ""
+		list = append(list, handler.Downstream{Name: d.policy.Name, URL: shown.String()})
+	}
+	return list
+}
+
+// untoldProxy warns that clients cannot be told apart.
+func (h *house) untoldProxy(header string) {
+	h.log.Warn("requests come through a proxy that is not trusted, so clients cannot be told apart;"+
+		" set WEIR_CLIENT_IP_HEADER or WEIR_TRUSTED_PROXIES", "header", header)
+}
+
+// isTerminal reports whether out is a terminal.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

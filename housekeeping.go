@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"weir/store/sqlite"
+	"weir/webhook"
+)
+
+const (
+	// pruneEvery is the time between two rounds of pruning, pruneRest that
+	// between the small steps of one.
+	pruneEvery = time.Minute
+	pruneRest  = 50 * time.Millisecond
+	// idleLook is how often an idle exit is considered.
+	idleLook = time.Second
+	// volumeShare is the part of the volume that the database may fill.
+	volumeShare = 0.8
+)
+
+// databaseCap returns WEIR_MAX_DATABASE, or its default: 80 % of the volume
+// that the database is on.
+func databaseCap(s settings) (int64, error) {
+	if s.maxDatabase > 0 {
+		return s.maxDatabase, nil
+	}
+	var volume syscall.Statfs_t
+	if err := syscall.Statfs(directoryOf(s.database), &volume); err != nil {
+		return 0, nil // the store says better what is wrong with the directory
+	}
+	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize)), nil
+}
+
+// keep does what has to be done from time to time until ctx ends.
+func (h *house) keep(ctx context.Context) error {
+	prune, idle := time.NewTicker(pruneEvery), time.NewTicker(idleLook)
+	defer prune.Stop()
+	defer idle.Stop()
+	if h.settings.idleExit == 0 {
+		idle.Stop()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-prune.C:
+			h.prune(ctx)
+		case now := <-idle.C:
+			if h.idle(ctx, now) {
+				return errIdle
+			}
+		}
+	}
+}
+
+// prune removes what has passed its retention, in small steps. A fault is
+// logged: the next round tries again.
+func (h *house) prune(ctx context.Context) {
+	rest := time.NewTicker(pruneRest)
+	defer rest.Stop()
+	for ctx.Err() == nil {
+		now := webhook.Ceil(time.Now())
+		done, err := h.store.Prune(ctx, sqlite.PruneQuery{
+			Now:             now,
+			DeliveredBefore: now.Add(-h.settings.retainDelivered),
+			DeadBefore:      now.Add(-h.settings.retainDead),
+		})
+		if err != nil {
+			h.log.Error("retention could not be applied", webhook.LogError, err)
+			return
+		}
+		if !done.More {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-rest.C:
+		}
+	}
+}
+
+// idle reports whether nothing has happened, and nothing will, for as long as
+// WEIR_IDLE_EXIT says.
+func (h *house) idle(ctx context.Context, now time.Time) bool {
+	if now.Sub(time.UnixMilli(h.lastRequest.Load())) < h.settings.idleExit {
+		return false
+	}
+	for _, name := range h.dispatcher.Names() {
+		status, err := h.dispatcher.Status(name, now)
+		if err != nil || len(status.InFlight) > 0 {
+			return false
+		}
+		queue, err := h.store.Queue(ctx, name, webhook.Ceil(now))
+		if err != nil || queue.Pending > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// watchStore ends the service when its store has died.
+func (h *house) watchStore(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.store.Failed():
+		return fmt.Errorf("the store cannot go on: %w", h.store.Err())
+	}
+}

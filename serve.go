@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"weir/webhook"
+)
+
+// The bounds of the server's connections. The bodies of webhooks have their
+// own, in package handler.
+const (
+	headerTimeout  = 10 * time.Second
+	idleConnection = 2 * time.Minute
+	writeTimeout   = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+	// closeTimeout bounds the last checkpoint and the closing of the store.
+	closeTimeout = 10 * time.Second
+)
+
+// errIdle ends a service that has had nothing to do for WEIR_IDLE_EXIT.
+var errIdle = errors.New("nothing to do for as long as WEIR_IDLE_EXIT says")
+
+// serveCommand runs the service until a signal comes, it is idle, or it cannot
+// go on.
+func serveCommand(ctx context.Context, w world, args []string) error {
+	if len(args) > 0 {
+		return usagef("weir serve takes no arguments; the settings are in the environment (weir help)")
+	}
+	s, err := loadSettings(w.environ)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, w, s)
+}
+
+// serve opens the house in the order of the design: store, destinations,
+// listener, dispatch; and closes it in reverse.
+func serve(ctx context.Context, w world, s settings) (err error) {
+	log := newLogger(w.stderr, s)
+	house, err := open(ctx, w, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, house.close(ctx)) }()
+	listener, err := w.listen(ctx, "tcp", s.addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.addr, err)
+	}
+	log.Info("weir is ready", "address", listener.Addr().String(), "version", buildVersion(),
+		"database", house.store.Path(), "sources", len(s.sources), "destinations", len(s.destinations))
+	return house.run(ctx, listener)
+}
+
+// run serves until ctx ends or a part fails, and then stops in the order of
+// the design.
+func (h *house) run(ctx context.Context, listener net.Listener) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSending()
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+
+	part := func(name string, run func() error) {
+		h.parts.Go(func() {
+			if err := run(); err != nil {
+				stop(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	part("serve", func() error { return serveUntilClosed(h.server, listener) })
+	part("dispatch", func() error { return h.dispatcher.Run(sending, hard) })
+	part("housekeeping", func() error { return h.keep(sending) })
+	part("store", func() error { return h.watchStore(sending) })
+
+	<-ctx.Done()
+	cause := context.Cause(ctx)
+	h.log.Info("weir stops", "cause", cause.Error())
+	h.drain(stopSending, cut)
+	if errors.Is(cause, context.Canceled) || errors.Is(cause, errIdle) || errors.As(cause, new(signalled)) {
+		return nil
+	}
+	return cause
+}
+
+// drain is the order of stopping: not ready, the delay, no new requests, no
+// new deliveries, and what is out may end within the grace.
+func (h *house) drain(stopSending, cut context.CancelFunc) {
+	h.draining.Store(true)
+	if h.settings.shutdownDelay > 0 {
+		timer := time.NewTimer(h.settings.shutdownDelay)
+		defer timer.Stop()
+		<-timer.C
+	}
+	grace, cancel := context.WithTimeout(context.Background(), h.settings.shutdownGrace)
+	context.AfterFunc(grace, cut)
+	if err := h.server.Shutdown(grace); err != nil {
+		h.log.Warn("requests were still coming in when the grace ended", webhook.LogError, err)
+		h.server.Close()
+	}
+	stopSending()
+	h.parts.Wait()
+	cancel()
+}
+
+// serveUntilClosed serves, and does not call a stop an error.
+func serveUntilClosed(server *http.Server, listener net.Listener) error {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// newServer returns the server with its bounds.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleConnection,
+		WriteTimeout:      writeTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// newLogger writes text to people at a terminal and JSON to everyone else.
+func newLogger(out io.Writer, s settings) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.logLevel}
+	if s.logFormat == "text" || s.logFormat != "json" && isTerminal(out) {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options))
+}
