@@ -48,7 +48,11 @@ func (p *progress) watch(ctx context.Context) context.Context {
 		ConnectStart:      func(string, string) { p.enter(connecting) },
 		TLSHandshakeStart: func() { p.enter(shaking) },
 		GotConn:           p.got,
-		WroteRequest:      func(httptrace.WroteRequestInfo) { p.enter(answering) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				p.enter(answering)
+			}
+		},
 	})
 }
 
