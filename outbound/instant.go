@@ -41,6 +41,8 @@ func instant(text string) (time.Time, bool) {
 func zoned(text, zone string) (time.Time, bool) {
 	form := "Monday, 2-Jan-06 15:04:05"
 	switch {
+	case len(text) < len("2006-01-02 15:04:05"):
+		return time.Time{}, false
 	case isDigit(text[0]):
 		form = "2006-01-02 15:04:05"
 	case text[3] == ',':
