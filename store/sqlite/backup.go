@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,11 +61,17 @@ func syncDirectory(path string) error {
 }
 
 // CheckIntegrity reads the whole database and returns what is damaged. It takes
-// as long as reading the file does.
+// as long as reading the file does, on a connection of its own: meanwhile the
+// log cannot begin again.
 func (s *Store) CheckIntegrity(ctx context.Context) error {
+	db := newConnector(s.path, "ro", common, reading).open(1)
+	defer db.Close()
 	var faults []string
-	err := s.view(ctx, func(v view) (err error) {
-		faults, err = v.names(`PRAGMA integrity_check(10)`)
+	rows, err := db.QueryContext(ctx, `PRAGMA integrity_check(10)`)
+	err = eachRow(rows, err, func(rows *sql.Rows) error {
+		var fault string
+		err := rows.Scan(&fault)
+		faults = append(faults, fault)
 		return err
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *Store) Deliveries(ctx context.Context, query webhook.DeliveryQuery) (we
 		return webhook.DeliveryPage{}, nil
 	}
 	var page webhook.DeliveryPage
-	err = s.view(ctx, func(v view) (err error) {
+	err = s.reads.view(ctx, func(v view) (err error) {
 		page, err = v.deliveryPage(query, after)
 		return err
 	})

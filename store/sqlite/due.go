@@ -49,12 +49,12 @@ func (s *Store) Due(ctx context.Context, query webhook.DueQuery) (webhook.DueLis
 	var list webhook.DueList
 	lane := laneOf(query.Which)
 	now := query.Now.UnixMilli() // rounded down: never early
-	rows, err := s.reads.QueryContext(ctx, lane.due, query.Destination, now, query.Limit)
-	if err := eachRow(rows, err, scanDeliveries(&list.Deliveries)); err != nil {
+	args := []any{query.Destination, now, query.Limit}
+	if err := s.reads.each(ctx, lane.due, args, scanDeliveries(&list.Deliveries)); err != nil {
 		return webhook.DueList{}, fmt.Errorf("listing what is due for %s: %w", query.Destination, err)
 	}
 	var next sql.NullInt64
-	if err := s.reads.QueryRowContext(ctx, lane.next, query.Destination, now).Scan(&next); err != nil {
+	if err := s.reads.row(ctx, lane.next, args[:2], &next); err != nil {
 		return webhook.DueList{}, fmt.Errorf("finding what is due next for %s: %w", query.Destination, err)
 	}
 	list.Next = optionalMoment(next)

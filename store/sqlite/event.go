@@ -4,28 +4,28 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"weir/webhook"
 )
 
+const loadQuery = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
+	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2
+	LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
+
 // Load returns all that is needed to send one request: the event with headers
 // and body, and the delivery. [webhook.ErrNotFound] when there is no such
 // delivery; a payload that retention has removed is told by Event.BodyGone.
 func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (webhook.Event, webhook.Delivery, error) {
-	const query = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
-		FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2
-		LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
 	var (
 		body     []byte
 		event    eventRow
 		delivery deliveryRow
 	)
 	dest := append([]any{&body}, append(event.dest(), delivery.dest()...)...)
-	err := s.reads.QueryRowContext(ctx, query, id[:], destination).Scan(dest...)
+	err := s.reads.row(ctx, loadQuery, []any{id[:], destination}, dest...)
 	if err != nil {
-		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading event %s for %s: %w", id, destination, notFound(err))
+		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading event %s for %s: %w", id, destination, err)
 	}
 	e, err := event.read()
 	if err != nil {
@@ -35,19 +35,11 @@ func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (we
 	return e, delivery.read(), nil
 }
 
-// notFound translates the absence of a row.
-func notFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return webhook.ErrNotFound
-	}
-	return err
-}
-
 // Event returns an event with its deliveries and every attempt, without the
 // body, all as of one moment.
 func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
-	err := s.view(ctx, func(v view) (err error) {
+	err := s.reads.view(ctx, func(v view) (err error) {
 		detail, err = v.detail(`e.id = ?1`, id[:])
 		return err
 	})
@@ -61,7 +53,7 @@ func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, 
 func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
 	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
-	err := s.view(ctx, func(v view) (err error) {
+	err := s.reads.view(ctx, func(v view) (err error) {
 		detail, err = v.detail(`e.dedupe = ?1`, name)
 		return err
 	})
@@ -76,36 +68,10 @@ func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.Eve
 func (s *Store) Body(ctx context.Context, id webhook.ID) ([]byte, error) {
 	var body []byte
 	const query = `SELECT p.body FROM events e CROSS JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
-	if err := s.reads.QueryRowContext(ctx, query, id[:]).Scan(&body); err != nil {
-		return nil, fmt.Errorf("reading the body of event %s: %w", id, notFound(err))
+	if err := s.reads.row(ctx, query, []any{id[:]}, &body); err != nil {
+		return nil, fmt.Errorf("reading the body of event %s: %w", id, err)
 	}
 	return body, nil
-}
-
-// view is a read transaction: all its queries see the store as of one moment.
-type view struct {
-	ctx context.Context //nolint:containedctx // lives as long as one call
-	tx  *sql.Tx
-	// budget bounds the rows of a walk, see walkBudget.
-	budget int
-}
-
-func (s *Store) view(ctx context.Context, read func(view) error) error {
-	tx, err := s.reads.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
-	return read(view{ctx, tx, s.walkBudget})
-}
-
-func (v view) row(text string, args []any, dest ...any) error {
-	return notFound(v.tx.QueryRowContext(v.ctx, text, args...).Scan(dest...))
-}
-
-func (v view) each(text string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := v.tx.QueryContext(v.ctx, text, args...)
-	return eachRow(rows, err, scan)
 }
 
 // event reads one event, without its body, and its place.

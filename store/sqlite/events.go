@@ -23,7 +23,7 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 		return webhook.EventPage{}, err
 	}
 	var page webhook.EventPage
-	err = s.view(ctx, func(v view) (err error) {
+	err = s.reads.view(ctx, func(v view) (err error) {
 		page, err = v.eventPage(query, after)
 		return err
 	})

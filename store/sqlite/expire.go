@@ -26,7 +26,7 @@ func (s *Store) Expire(ctx context.Context, query webhook.ExpireQuery) (webhook.
 
 func (s *Store) expire(ctx context.Context, query webhook.ExpireQuery, done *webhook.Expired) error {
 	var oldest sql.NullInt64
-	if err := s.reads.QueryRowContext(ctx, oldestAge, query.Destination).Scan(&oldest); err != nil {
+	if err := s.reads.row(ctx, oldestAge, []any{query.Destination}, &oldest); err != nil {
 		return err
 	}
 	done.Oldest = optionalMoment(oldest)
@@ -61,15 +61,16 @@ func (s *session) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
 	return done, nil
 }
 
+const expireCandidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY deliveries_age
+	CROSS JOIN events e ON e.seq = d.seq
+	WHERE d.state = 'pending' AND d.destination = ?1 AND d.age_from <= ?2
+	ORDER BY d.age_from, d.seq LIMIT ?3`
+
 // tooOld returns the places of what the query ends, oldest first.
 func (s *session) tooOld(query webhook.ExpireQuery) ([]int64, error) {
-	const candidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY deliveries_age
-		CROSS JOIN events e ON e.seq = d.seq
-		WHERE d.state = 'pending' AND d.destination = ?1 AND d.age_from <= ?2
-		ORDER BY d.age_from, d.seq LIMIT ?3`
 	var places []int64
 	args := []any{query.Destination, query.AgeBefore.UnixMilli(), query.Limit + len(query.Except)}
-	err := s.each(candidates, args, func(rows *sql.Rows) error {
+	err := s.each(expireCandidates, args, func(rows *sql.Rows) error {
 		var seq int64
 		var id []byte
 		if err := rows.Scan(&seq, &id); err != nil {

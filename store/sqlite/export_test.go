@@ -8,7 +8,7 @@ import (
 // Window and budget seams for the tests of this package.
 
 // SetWalkBudget changes how many rows one page may look at.
-func (s *Store) SetWalkBudget(rows int) { s.walkBudget = rows }
+func (s *Store) SetWalkBudget(rows int) { s.reads.budget = rows }
 
 // Do runs a function in a transaction of the writer, on its connection.
 func (s *Store) Do(ctx context.Context, apply func(Session) error) error {
@@ -31,7 +31,7 @@ func (s Session) Text(text string) (value string, err error) {
 }
 
 // Pools returns the pools of both kinds of connections.
-func (s *Store) Pools() (writing, reading *sql.DB) { return s.pool, s.reads }
+func (s *Store) Pools() (writing, reading *sql.DB) { return s.pool, s.reads.db }
 
 // What the tests look into.
 const (

@@ -41,8 +41,15 @@ func (s *session) markStopped() error {
 	if _, err := s.exec(setFact, "clean", 1); err != nil {
 		return fmt.Errorf("marking the clean stop: %w", err)
 	}
+	return s.checkpoint(`PRAGMA wal_checkpoint(TRUNCATE)`)
+}
+
+// checkpoint copies the log into the database as far as readers allow. Its
+// answer has to be read: a statement that was left half read would keep every
+// later transaction from being committed.
+func (s *session) checkpoint(pragma string) error {
 	var busy, log, moved int
-	if _, err := s.row(`PRAGMA wal_checkpoint(TRUNCATE)`, nil, &busy, &log, &moved); err != nil {
+	if _, err := s.row(pragma, nil, &busy, &log, &moved); err != nil {
 		return fmt.Errorf("emptying the log: %w", err)
 	}
 	return nil

@@ -100,14 +100,15 @@ func (s *session) prune(query PruneQuery) (PruneResult, error) {
 	return result, err
 }
 
+const payloadCandidates = `SELECT p.seq, NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = p.seq AND NOT (
+		d.state = 'delivered' AND d.finished_at <= ?3 OR d.state = 'dead' AND d.finished_at <= ?4))
+	FROM payloads p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT ?5`
+
 // prunePayloads looks at the next payloads that can be past retention. What is
 // finished was received before, so younger ones need no look.
 func (s *session) prunePayloads(query PruneQuery, result *PruneResult) (more bool, err error) {
-	const candidates = `SELECT p.seq, NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = p.seq AND NOT (
-			d.state = 'delivered' AND d.finished_at <= ?3 OR d.state = 'dead' AND d.finished_at <= ?4))
-		FROM payloads p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT ?5`
 	delivered, dead := query.DeliveredBefore.UnixMilli(), query.DeadBefore.UnixMilli()
-	rows, err := s.prunable(candidates, s.payloads.after, place(max(delivered, dead)+1), delivered, dead, query.Limit)
+	rows, err := s.prunable(payloadCandidates, s.payloads.after, place(max(delivered, dead)+1), delivered, dead, query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -123,16 +124,17 @@ func (s *session) prunePayloads(query PruneQuery, result *PruneResult) (more boo
 	return s.payloads.advance(rows, query.Limit), nil
 }
 
+const eventCandidates = `SELECT e.seq,
+		NOT EXISTS (SELECT 1 FROM payloads p WHERE p.seq = e.seq) AND
+		NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = e.seq AND d.state = 'pending') AND
+		NOT EXISTS (SELECT 1 FROM events c WHERE c.conflict_of = e.id)
+	FROM events e WHERE e.seq > ?1 AND e.seq < ?2 ORDER BY e.seq LIMIT ?3`
+
 // pruneEvents looks at the next events whose keys are past the window. One that
 // others were kept beside stays as long as they do, so that their repeats are
 // still compared.
 func (s *session) pruneEvents(query PruneQuery, result *PruneResult) (more bool, err error) {
-	const candidates = `SELECT e.seq,
-			NOT EXISTS (SELECT 1 FROM payloads p WHERE p.seq = e.seq) AND
-			NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = e.seq AND d.state = 'pending') AND
-			NOT EXISTS (SELECT 1 FROM events c WHERE c.conflict_of = e.id)
-		FROM events e WHERE e.seq > ?1 AND e.seq < ?2 ORDER BY e.seq LIMIT ?3`
-	rows, err := s.prunable(candidates, s.events.after, place(query.Now.UnixMilli()-s.window), query.Limit)
+	rows, err := s.prunable(eventCandidates, s.events.after, place(query.Now.UnixMilli()-s.window), query.Limit)
 	if err != nil {
 		return false, err
 	}

@@ -10,29 +10,30 @@ import (
 	"weir/webhook"
 )
 
+const queueQuery = `SELECT
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_age
+		WHERE state = 'pending' AND destination = ?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_open
+		WHERE state = 'dead' AND state <> 'delivered' AND destination = ?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_first
+		WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
+		WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2),
+	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
+		WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
+	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
+		WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2)`
+
 // Queue counts what waits for a destination, and what has died for it. Its cost
 // follows these counts.
 func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (webhook.Queue, error) {
-	const query = `SELECT
-		(SELECT count(*) FROM deliveries INDEXED BY deliveries_age
-			WHERE state = 'pending' AND destination = ?1),
-		(SELECT count(*) FROM deliveries INDEXED BY deliveries_open
-			WHERE state = 'dead' AND state <> 'delivered' AND destination = ?1),
-		(SELECT count(*) FROM deliveries INDEXED BY deliveries_first
-			WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
-		(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
-			WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2),
-		(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
-			WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
-		(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
-			WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2)`
 	var (
 		queue                 webhook.Queue
 		retries               int
 		oldest, oldestRetries sql.NullInt64
 	)
-	err := s.reads.QueryRowContext(ctx, query, destination, now.UnixMilli()).
-		Scan(&queue.Pending, &queue.Dead, &queue.Due, &retries, &oldest, &oldestRetries)
+	err := s.reads.row(ctx, queueQuery, []any{destination, now.UnixMilli()},
+		&queue.Pending, &queue.Dead, &queue.Due, &retries, &oldest, &oldestRetries)
 	if err != nil {
 		return webhook.Queue{}, fmt.Errorf("counting the queue of %s: %w", destination, err)
 	}
@@ -44,16 +45,17 @@ func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (w
 	return queue, nil
 }
 
+const newestOfSource = `SELECT received_at FROM events INDEXED BY events_source
+	WHERE source = ?1 ORDER BY seq DESC LIMIT 1`
+
 // LastAccepted tells for each source when its newest event was received. A
 // source without any is left out.
 func (s *Store) LastAccepted(ctx context.Context, sources []string) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
-	const newest = `SELECT received_at FROM events INDEXED BY events_source
-		WHERE source = ?1 ORDER BY seq DESC LIMIT 1`
 	for _, source := range sources {
 		var ms int64
-		err := s.reads.QueryRowContext(ctx, newest, source).Scan(&ms)
-		if errors.Is(err, sql.ErrNoRows) {
+		err := s.reads.row(ctx, newestOfSource, []any{source}, &ms)
+		if errors.Is(err, webhook.ErrNotFound) {
 			continue
 		}
 		if err != nil {

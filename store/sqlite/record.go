@@ -87,12 +87,13 @@ type standing struct {
 	ageFrom  int64
 }
 
+const standingQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
+	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2 WHERE e.id = ?1`
+
 // standing reads it; no such delivery is webhook.ErrNotFound.
 func (s *session) standing(id webhook.ID, destination string) (standing, error) {
 	var d standing
-	const query = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
-		FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2 WHERE e.id = ?1`
-	found, err := s.row(query, []any{id[:], destination},
+	found, err := s.row(standingQuery, []any{id[:], destination},
 		&d.seq, &d.state, &d.reason, &d.attempts, &d.ageFrom)
 	if err == nil && !found {
 		err = webhook.ErrNotFound

@@ -66,7 +66,9 @@ func (s *session) prepared(text string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// exec runs a statement and returns the number of rows that it changed.
+// exec runs a statement that answers no rows and returns the number of rows
+// that it changed. (One that does would stay open, and no transaction could be
+// committed any more: see row and each.)
 func (s *session) exec(text string, args ...any) (int64, error) {
 	stmt, err := s.prepared(text)
 	if err != nil {

@@ -44,12 +44,11 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	path       string
 	cleanStart bool
-	walkBudget int // rows that one page may look at
 
 	lock    lockFile
 	pool    *sql.DB // of the writer: one connection
 	session *session
-	reads   *sql.DB
+	reads   *readers
 	writer  *writer
 	owned   sync.WaitGroup // the writer goroutine
 
@@ -76,7 +75,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store{path: path, lock: lock, walkBudget: walkBudget}
+	store := &Store{path: path, lock: lock}
 	if err := store.open(ctx, config); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), store.release())
 	}
@@ -99,11 +98,14 @@ func (s *Store) open(ctx context.Context, config Config) error {
 	if err := s.openSession(ctx, config); err != nil {
 		return err
 	}
-	s.reads = newConnector(s.path, "ro", common, reading).open(config.Readers)
-	if err := s.reads.PingContext(ctx); err != nil {
+	s.reads = &readers{
+		db:     newConnector(s.path, "ro", common, reading).open(config.Readers),
+		budget: walkBudget,
+	}
+	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
-	s.writer = newWriter(s.session)
+	s.writer = newWriter(s.session, s.reads)
 	s.owned.Go(s.writer.run)
 	return nil
 }
@@ -150,7 +152,7 @@ func (s *Store) close(ctx context.Context) error {
 	}
 	s.owned.Wait()
 	var err error
-	if err = s.reads.Close(); err == nil && s.writer.err == nil {
+	if err = s.reads.db.Close(); err == nil && s.writer.err == nil {
 		err = s.session.markStopped()
 	}
 	return errors.Join(err, s.release())
@@ -160,7 +162,7 @@ func (s *Store) close(ctx context.Context) error {
 func (s *Store) release() error {
 	var errs []error
 	if s.reads != nil {
-		errs = append(errs, s.reads.Close())
+		errs = append(errs, s.reads.db.Close())
 	}
 	if s.session != nil {
 		errs = append(errs, s.session.close())

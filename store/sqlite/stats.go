@@ -21,7 +21,7 @@ func (s *Store) Size(ctx context.Context) (Size, error) {
 	size := Size{Log: fileSize(s.path + "-wal"), Max: s.session.maxBytes}
 	const query = `SELECT page_count * page_size, freelist_count * page_size
 		FROM pragma_page_count, pragma_page_size, pragma_freelist_count`
-	if err := s.reads.QueryRowContext(ctx, query).Scan(&size.Database, &size.Free); err != nil {
+	if err := s.reads.row(ctx, query, nil, &size.Database, &size.Free); err != nil {
 		return Size{}, fmt.Errorf("measuring the database: %w", err)
 	}
 	return size, nil

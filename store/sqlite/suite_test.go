@@ -27,3 +27,13 @@ func (e engine) PruneAll(ctx context.Context, now, finishedBefore time.Time) err
 func TestEngineKeepsTheContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Engine { return engine{open(t)} })
 }
+
+func TestListsAreCompleteThoughEachPageLooksAtFewRows(t *testing.T) {
+	for _, rows := range []int{1, 2, 5} {
+		storetest.RunLists(t, func(t *testing.T) storetest.Engine {
+			store := open(t)
+			store.SetWalkBudget(rows)
+			return engine{store}
+		})
+	}
+}

@@ -105,8 +105,9 @@ func (v view) bounded(w walk) (walk, int64, error) {
 	if errors.Is(err, webhook.ErrNotFound) {
 		return w, 0, nil
 	}
-	w.within.from = last + 1
-	return w, last + 1, err
+	// All of one place is looked at or none of it; of the uppermost, all.
+	w.within.from = min(last+1, w.within.to-1)
+	return w, w.within.from, err
 }
 
 // walk reads columns of at most limit rows, newest first, and returns the place

@@ -15,6 +15,9 @@ const (
 	queueLength   = 1024
 	maxBatchOps   = 256
 	maxBatchBytes = 8 << 20
+	// maxLog is the length of the write-ahead log from which the writer helps
+	// to empty it.
+	maxLog = 32 << 20
 )
 
 // An operation is waiting, then either begun by the writer or abandoned by its
@@ -42,6 +45,7 @@ type operation struct {
 // commit, so an idle store commits at once and a busy one shares the sync.
 type writer struct {
 	session *session
+	readers *readers
 	queue   chan *operation
 	// stop asks it to finish what is queued; gone is closed when it has ended
 	// and the session is free.
@@ -56,9 +60,10 @@ type writer struct {
 	batch        []*operation // reused
 }
 
-func newWriter(session *session) *writer {
+func newWriter(session *session, readers *readers) *writer {
 	return &writer{
 		session: session,
+		readers: readers,
 		queue:   make(chan *operation, queueLength),
 		stop:    make(chan struct{}),
 		gone:    make(chan struct{}),
@@ -191,6 +196,7 @@ func (w *writer) process(batch []*operation) {
 		close(op.done)
 	}
 	clear(w.batch)
+	w.rewind()
 }
 
 // separately gives each operation of a batch that failed a transaction of its
@@ -214,6 +220,20 @@ func (w *writer) answer(batch []*operation, err error) {
 	for _, op := range batch {
 		op.err = err
 	}
+}
+
+// rewind lets a long log begin again. SQLite does that by itself when it finds a
+// moment without readers; where status pages and dispatch loops read without a
+// pause there is none, so the writer makes one.
+func (w *writer) rewind() {
+	if w.err != nil || fileSize(w.session.path+"-wal") < maxLog {
+		return
+	}
+	w.readers.quiet(func() {
+		// An error, as from a reader in another process, leaves the log as
+		// long as it is until the next time.
+		_ = w.session.checkpoint(`PRAGMA wal_checkpoint(PASSIVE)`)
+	})
 }
 
 // transact runs a batch in one transaction. After an error nothing of it is

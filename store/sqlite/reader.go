@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"weir/webhook"
+)
+
+// readers is the pool of reading connections. They never wait for the writer,
+// nor it for them, with one exception: see quiet.
+type readers struct {
+	db *sql.DB
+	// budget bounds the rows of a walk, see walkBudget.
+	budget int
+	// gate is held for reading while a query runs.
+	gate sync.RWMutex
+}
+
+// row reads one row; none is webhook.ErrNotFound.
+func (r *readers) row(ctx context.Context, text string, args []any, dest ...any) error {
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	return notFound(r.db.QueryRowContext(ctx, text, args...).Scan(dest...))
+}
+
+// each calls scan for every row.
+func (r *readers) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) error {
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	rows, err := r.db.QueryContext(ctx, text, args...)
+	return eachRow(rows, err, scan)
+}
+
+// view runs a read transaction.
+func (r *readers) view(ctx context.Context, read func(view) error) error {
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return read(view{ctx, tx, r.budget})
+}
+
+// quiet runs f while nobody reads. Queries are short, so is the wait.
+func (r *readers) quiet(f func()) {
+	r.gate.Lock()
+	defer r.gate.Unlock()
+	f()
+}
+
+// notFound translates the absence of a row.
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return webhook.ErrNotFound
+	}
+	return err
+}
+
+// view is a read transaction: all its queries see the store as of one moment.
+type view struct {
+	ctx    context.Context //nolint:containedctx // lives as long as one call
+	tx     *sql.Tx
+	budget int
+}
+
+func (v view) row(text string, args []any, dest ...any) error {
+	return notFound(v.tx.QueryRowContext(v.ctx, text, args...).Scan(dest...))
+}
+
+func (v view) each(text string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := v.tx.QueryContext(v.ctx, text, args...)
+	return eachRow(rows, err, scan)
+}

@@ -1,0 +1,354 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/store/sqlite"
+	"weir/webhook"
+)
+
+// fill accepts n events with bodies of a size, many at a time.
+func fill(t *testing.T, store *sqlite.Store, n int, size int) []webhook.Arrival {
+	t.Helper()
+	arrivals := make([]webhook.Arrival, n)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				arrivals[i] = sample(i)
+				arrivals[i].Event.Body = bytes.Repeat([]byte{byte(i)}, size)
+				if _, err := store.Accept(t.Context(), arrivals[i]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return arrivals
+}
+
+// deliver records the delivery of events, many at a time.
+func deliver(t *testing.T, store *sqlite.Store, arrivals []webhook.Arrival) {
+	t.Helper()
+	gates, err := store.Own(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(arrivals)); i = next.Add(1) - 1 {
+				if err := store.Record(t.Context(), delivered(arrivals[i], gates)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// delivered is the record of an arrival's first and last attempt.
+func delivered(in webhook.Arrival, gates webhook.Destination) webhook.Record {
+	at := webhook.Ceil(in.Event.ReceivedAt)
+	return webhook.Record{
+		Attempt: &webhook.Attempt{
+			Number: 1, At: at, Duration: time.Millisecond, SentTo: "default", Outcome: webhook.OutcomeDelivered,
+			Status: 200, Spent: true, Rule: "success", Decision: webhook.Delivered,
+			Evidence: webhook.Evidence{Body: `{"ok":true}`, Headers: map[string]string{"Content-Type": "application/json"}},
+		},
+		Delivery: webhook.Delivery{
+			EventID: in.Event.ID, Destination: "default", State: webhook.Delivered, Attempts: 1, Spent: 1,
+			NextAttemptAt: at, AgeFrom: at, FinishedAt: at,
+		},
+		Gates: gates, Epoch: gates.Epoch,
+	}
+}
+
+func sizeOf(t *testing.T, store *sqlite.Store) sqlite.Size {
+	t.Helper()
+	size, err := store.Size(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+func TestB65TheFileShrinksInSmallStepsWhileEventsComeIn(t *testing.T) {
+	store := open(t)
+	deliver(t, store, fill(t, store, 2000, 20_000))
+	before := sizeOf(t, store)
+	if before.Database < 40_000_000 {
+		t.Fatalf("%d bytes, want 40 MB at least", before.Database)
+	}
+	done := make(chan struct{})
+	var senders sync.WaitGroup
+	for range 4 {
+		senders.Go(func() {
+			for n := int64(0); ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := store.Accept(t.Context(), sample(n)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	removed := pruneAll(t, store, sqlite.PruneQuery{Now: time.Now(), DeliveredBefore: time.Now()})
+	close(done)
+	senders.Wait()
+	// What came in meanwhile is pending and stays; it is far below what left.
+	if after := sizeOf(t, store); removed != 2000 || after.Database > before.Database/2 ||
+		after.Free > 2*sqlite.ReservePages*8192 {
+		t.Errorf("%d removed, size %+v after %+v", removed, after, before)
+	}
+	if err := store.CheckIntegrity(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// pruneAll takes steps until there is nothing more to do, checks that each is
+// small, and returns how many payloads went.
+func pruneAll(t *testing.T, store *sqlite.Store, query sqlite.PruneQuery) int {
+	t.Helper()
+	var removed int
+	for {
+		step, err := store.Prune(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Payloads > sqlite.DefaultPruneLimit || step.Pages > sqlite.VacuumPages {
+			t.Errorf("a step of %+v is too large", step)
+		}
+		if removed += step.Payloads; !step.More {
+			return removed
+		}
+	}
+}
+
+func TestRoomThatWasFreedIsUsedAgain(t *testing.T) {
+	store := open(t)
+	var high int64
+	for round := range 5 {
+		deliver(t, store, fill(t, store, 300, 20_000))
+		size := sizeOf(t, store)
+		if round == 0 {
+			high = size.Database
+		}
+		if size.Database > high+high/2 {
+			t.Errorf("round %d: %d bytes, want about %d", round, size.Database, high)
+		}
+		pruneAll(t, store, sqlite.PruneQuery{Now: time.Now(), DeliveredBefore: time.Now()})
+	}
+}
+
+func TestB61TheLogStaysSmallAndIsEmptiedAtAStop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	store := openAt(t, path)
+	ctx, stop := context.WithCancel(t.Context())
+	var polls sync.WaitGroup
+	polls.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := store.Events(t.Context(), webhook.EventQuery{Limit: webhook.MaxPage}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 5 {
+		fill(t, store, 2000, 4000)
+		if size := sizeOf(t, store); size.Log > 64<<20 {
+			t.Errorf("the log has %d bytes", size.Log)
+		}
+	}
+	stop()
+	polls.Wait()
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		t.Errorf("the log has %d bytes after the stop", info.Size())
+	}
+}
+
+func TestAtTheCapRepeatsAndRecordsGoOnAndDeliveredBodiesLeave(t *testing.T) {
+	const limit = 2 << 20
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	stored, refused := fillUp(t, store)
+	if used := sizeOf(t, store).Used(); used > limit+limit/8 {
+		t.Errorf("%d bytes are used, want about %d", used, limit)
+	}
+	again := stored[0]
+	again.Event.ID = sample(0).Event.ID
+	if receipt, err := store.Accept(t.Context(), again); err != nil || receipt.Result != webhook.ResultDuplicate {
+		t.Errorf("a repeat: %v, %v", receipt, err)
+	}
+	other := again
+	other.Event.Body, other.OnConflict = []byte("other"), webhook.KeepConflict
+	if _, err := store.Accept(t.Context(), other); !errors.Is(err, webhook.ErrFull) {
+		t.Errorf("a conflict to keep: %v", err)
+	}
+	keep := sqlite.PruneQuery{Now: time.Now().Add(time.Second)} // retention has passed for nothing
+	if n := pruneAll(t, store, keep); n != 0 {
+		t.Errorf("%d undelivered payloads were removed", n)
+	}
+	deliver(t, store, stored)
+	if n := pruneAll(t, store, keep); n == 0 {
+		t.Error("no delivered payload made room")
+	}
+	if receipt, err := store.Accept(t.Context(), refused); err != nil || receipt.Result != webhook.ResultAccepted {
+		t.Errorf("afterwards: %v, %v", receipt, err)
+	}
+}
+
+// fillUp accepts events until one is refused.
+func fillUp(t *testing.T, store *sqlite.Store) (stored []webhook.Arrival, refused webhook.Arrival) {
+	t.Helper()
+	for i := range int64(1000) {
+		in := sample(i)
+		in.Event.Body = bytes.Repeat([]byte("x"), 20_000)
+		_, err := store.Accept(t.Context(), in)
+		if errors.Is(err, webhook.ErrFull) {
+			return stored, in
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, in)
+	}
+	t.Fatal("the cap was never met")
+	return nil, webhook.Arrival{}
+}
+
+func TestB65ABackupHasEverythingThatWasAcknowledgedBefore(t *testing.T) {
+	store := open(t)
+	for name, backup := range map[string]func(to string) error{
+		"by the service": func(to string) error { return store.Backup(t.Context(), to) },
+		"by another process": func(to string) error {
+			out, err := process(t, "backup", store.Path(), to).Output()
+			if err != nil {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			acknowledged := map[webhook.ID]bool{}
+			for _, in := range fill(t, store, 200, 1024) {
+				acknowledged[in.Event.ID] = true
+			}
+			done := make(chan struct{})
+			var sender sync.WaitGroup
+			sender.Go(func() {
+				for n := int64(0); ; n++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					if _, err := store.Accept(t.Context(), sample(n)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+			to := filepath.Join(t.TempDir(), "copy.db")
+			err := backup(to)
+			close(done)
+			sender.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := backup(to); err == nil {
+				t.Error("an existing file was overwritten")
+			}
+			if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the copy is %v, %v; want it readable by its owner only", info, err)
+			}
+			copied := openAt(t, to)
+			defer copied.Close(t.Context())
+			wantWhole(t, copied, acknowledged)
+		})
+	}
+}
+
+func TestABackupOfAStoppedServiceWorks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	store := openAt(t, path)
+	in := sample(1)
+	if _, err := store.Accept(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "copy.db")
+	if err := sqlite.BackupFile(t.Context(), path, to); err != nil {
+		t.Fatal(err)
+	}
+	copied := openAt(t, to)
+	defer copied.Close(t.Context())
+	wantWhole(t, copied, map[webhook.ID]bool{in.Event.ID: true})
+}
+
+func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
+	directory := t.TempDir()
+	to := filepath.Join(directory, "copy.db")
+	if err := sqlite.BackupFile(t.Context(), filepath.Join(directory, "none.db"), to); err == nil {
+		t.Error("a database that does not exist was copied")
+	}
+	if err := os.WriteFile(filepath.Join(directory, "bad.db"), bytes.Repeat([]byte("no"), 9000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.BackupFile(t.Context(), filepath.Join(directory, "bad.db"), to); err == nil {
+		t.Error("what is no database was copied")
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("a half copy is left")
+	}
+}
+
+func TestDamageIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	store := openAt(t, path)
+	fill(t, store, 200, 100)
+	if err := store.CheckIntegrity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := file.Stat()
+	if err == nil {
+		_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 8192), info.Size()-2*8192)
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	damaged := openAt(t, path)
+	defer damaged.Close(t.Context())
+	if err := damaged.CheckIntegrity(t.Context()); err == nil {
+		t.Error("no damage was found")
+	}
+}
