@@ -37,7 +37,6 @@ type countedClose struct {
 	net.Conn
 	of   *countDials
 	once sync.Once
-	read atomic.Int64
 }
 
 func (c *countedClose) Close() error {

@@ -1,10 +1,15 @@
 package outbound
 
 import (
+	"iter"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"weir/webhook"
 )
 
 // bucket is one allowance as the headers of an answer show it.
@@ -48,14 +53,24 @@ func longName(name string) bool {
 	return false
 }
 
-// maxBuckets bounds the allowances of one answer.
-const maxBuckets = 16
+// maxBuckets bounds the allowances of one answer. From so many fields on they
+// are read in the order of their names, so that the same are left out always.
+const maxBuckets = 32
+
+// fieldNames returns the names of an answer's fields.
+func fieldNames(header http.Header) iter.Seq[string] {
+	if len(header) > maxBuckets {
+		return slices.Values(slices.Sorted(maps.Keys(header)))
+	}
+	return maps.Keys(header)
+}
 
 // readBuckets gathers the allowances of all known families of fields: the
 // IETF drafts, x-ratelimit-*, anthropic-ratelimit-*, HubSpot's and Shopify's.
 func readBuckets(header http.Header, base time.Time) []bucket {
 	var list []bucket
-	for name, values := range header {
+	for name := range fieldNames(header) {
+		values := header[name]
 		family := strings.Index(name, "Ratelimit")
 		end := family + len("Ratelimit")
 		if family < 0 {
@@ -148,15 +163,26 @@ func (f field) addTo(list []bucket) []bucket {
 	}
 	switch f.role {
 	case remainingRole:
-		list[i].remaining = count
-	case resetRole:
-		if wait, ok := Wait(f.name, f.value, f.base); ok {
-			list[i].reset, list[i].from = wait, f.name
+		if list[i].remaining < 0 || count < list[i].remaining {
+			list[i].remaining = count
 		}
+	case resetRole:
+		list[i].setReset(f)
 	case limitRole, noRole:
-		list[i].limit = count
+		list[i].limit = max(list[i].limit, count)
 	}
 	return list
+}
+
+// setReset takes in a time to the reset. Of two fields (Discord sends an epoch
+// and a delta) the longer counts, whichever is read first.
+func (b *bucket) setReset(f field) {
+	wait, ok := Wait(f.name, f.value, f.base)
+	if !ok {
+		return
+	}
+	hint := longer(webhook.Hint{Wait: b.reset, From: b.from}, webhook.Hint{Wait: wait, From: f.name})
+	b.reset, b.from = hint.Wait, hint.From
 }
 
 // leadingCount reads the whole number at the start of a value ("100",

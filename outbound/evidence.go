@@ -68,17 +68,18 @@ func explains(name string) bool {
 		"Sunset", "X-Shopify-Shop-Api-Call-Limit", "X-Error", "X-Error-Code", "X-Error-Message":
 		return true
 	}
-	for _, part := range explaining {
-		if containsFold(name, part) {
-			return true
-		}
+	if anyFold(name, limitFields[:]) {
+		return true // of tokens also: those are counts
 	}
-	return false
+	return anyFold(name, explaining[:]) && !namesSecret(name)
 }
 
-// explaining are parts of the names of such fields.
+// limitFields are parts of the names of fields that tell of limits.
+var limitFields = [...]string{"ratelimit", "rate-limit"}
+
+// explaining are parts of the names of other fields that explain.
 var explaining = [...]string{
-	"ratelimit", "rate-limit", "retry", "reset-after", "quota", "throttl", "reason",
+	"retry", "reset-after", "quota", "throttl", "reason",
 	"request-id", "correlation-id", "trace-id",
 }
 

@@ -144,6 +144,7 @@ var textFaults = [...]struct {
 	{"broken pipe", fault{RuleReset, normal}},
 	{"malformed http", fault{RuleMalformed, normal}},
 	{"malformed mime", fault{RuleMalformed, normal}},
+	{"1xx informational", fault{RuleMalformed, normal}},
 	{"http2:", fault{RuleHTTP2, normal}},
 	{"stream error:", fault{RuleHTTP2, normal}},
 	{"remote error: tls", fault{RuleTLSHandshake, slow}},

@@ -117,11 +117,20 @@ func (s *scanner) credential(at int) (from, to int, ok bool) {
 	for to < len(s.text) && isCredentialByte(s.text[to]) {
 		to++
 	}
-	if to-from < minCredential || from == at {
+	if to-from < minCredential || from == at || isProse(s.text[from:to]) {
 		return 0, 0, false
 	}
 	parameter := s.text[to-1] == '=' && to < len(s.text) && (s.text[to] == '"' || s.text[to] == '\\')
 	return from, to, !parameter
+}
+
+// isProse knows the words that follow the name of a scheme in sentences.
+func isProse(word string) bool {
+	switch strings.ToLower(strings.TrimRight(word, ".")) {
+	case "authentication", "authorization", "credential", "credentials", "[redacted]":
+		return true
+	}
+	return false
 }
 
 // minCredential is the least length of a credential: "Bearer token" is prose.

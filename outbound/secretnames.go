@@ -17,8 +17,14 @@ func namesSecret(word string) bool {
 	if len(word) < shortestName || len(word) > maxNameKept {
 		return false
 	}
-	for _, name := range secretWords {
-		if containsFold(word, name) {
+	return anyFold(word, secretWords[:])
+}
+
+// anyFold reports whether a text contains one of the parts, which are in lower
+// case, without regard to its own.
+func anyFold(text string, parts []string) bool {
+	for _, part := range parts {
+		if containsFold(text, part) {
 			return true
 		}
 	}
@@ -101,12 +107,15 @@ func (s *scanner) separator(at int) int {
 
 // isCount reports whether a member is a number of tokens and not a token.
 func isCount(name, value string) bool {
-	if len(value) > 12 || !hasSuffixFold(name, "tokens") {
+	if len(value) > 12 || !anyFold(name, countNames[:]) {
 		return false
 	}
 	_, ok := wholeDecimal(value)
 	return ok
 }
+
+// countNames are parts of the names of counts.
+var countNames = [...]string{"tokens", "count", "limit", "remaining", "used"}
 
 // skip passes over the characters of a set.
 func (s *scanner) skip(at int, set string) int {
@@ -124,9 +133,8 @@ func (s *scanner) until(at int, set string) int {
 	return len(s.text)
 }
 
-// closing returns the place of the closing quote. After a quote with no
-// backslash it is the next one without; in JSON within JSON it is the next one
-// with as many. What is not closed goes to the end.
+// closing returns the place of the closing quote with the backslashes that
+// belong to it. What is not closed goes to the end.
 func (s *scanner) closing(at int, quote string) int {
 	escapes, mark := len(quote)-1, quote[len(quote)-1]
 	run := 0
@@ -136,11 +144,25 @@ func (s *scanner) closing(at int, quote string) int {
 			run++
 			continue
 		case mark:
-			if run <= escapes {
-				return i - run
+			if closes(run, escapes) {
+				return i - min(run, escapes)
 			}
 		}
 		run = 0
 	}
 	return len(s.text)
+}
+
+// closes reports whether a quote behind a run of backslashes ends a text that
+// began with one behind so many. In plain JSON an even run is of escaped
+// backslashes. In JSON within JSON each of those is doubled, the quote has one
+// of its own, and an even run ends the outer text.
+func closes(run, escapes int) bool {
+	switch escapes {
+	case 0:
+		return run%2 == 0
+	case 1:
+		return run%2 == 0 || run/2%2 == 0
+	}
+	return run <= escapes
 }
