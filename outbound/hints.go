@@ -8,34 +8,39 @@ import (
 	"weir/webhook"
 )
 
-// headerWait reads the headers. Where a millisecond field and a whole-second
-// field differ by less than a second they are one wait, and the first is the
-// precise one.
-func headerWait(header http.Header, base time.Time) webhook.Hint {
-	var precise, whole webhook.Hint
+// explicitWait returns the longest wait that the answer asks for in so many
+// words, by header or as asked in its body. Where a millisecond field and a
+// value of whole seconds differ by less than a second they are one wait, and
+// the first is the precise one.
+func explicitWait(header http.Header, base time.Time, asked webhook.Hint) webhook.Hint {
+	var precise webhook.Hint
 	for name, values := range header {
-		what := meaningOf(name)
-		if !strings.HasSuffix(name, "Retry-After") && !strings.HasSuffix(name, "Reset-After") &&
-			!strings.HasSuffix(name, "Retry-After-Ms") {
+		if !asksToWait(name) {
 			continue
 		}
 		for _, value := range values {
 			wait, ok := Wait(name, value, base)
-			if !ok {
-				continue
-			}
-			hint := webhook.Hint{Wait: wait, From: name}
-			if what == milliseconds {
-				precise = longer(precise, hint)
-			} else {
-				whole = longer(whole, hint)
+			switch {
+			case !ok:
+			case meaningOf(name) == milliseconds:
+				precise = longer(precise, webhook.Hint{Wait: wait, From: name})
+			default:
+				asked = longer(asked, webhook.Hint{Wait: wait, From: name})
 			}
 		}
 	}
-	if precise.Given() && whole.Given() && whole.Wait-precise.Wait < time.Second && whole.Wait >= precise.Wait {
+	more := asked.Wait - precise.Wait
+	if precise.Given() && more >= 0 && more < time.Second && asked.Wait%time.Second == 0 {
 		return precise
 	}
-	return longer(precise, whole)
+	return longer(precise, asked)
+}
+
+// asksToWait knows the fields that say when to come back, and not only when a
+// window ends.
+func asksToWait(name string) bool {
+	return strings.HasSuffix(name, "Retry-After") || strings.HasSuffix(name, "Retry-After-Ms") ||
+		strings.HasSuffix(name, "Reset-After")
 }
 
 // resetWait returns the longest time to a reset: of the empty buckets, or when

@@ -74,7 +74,7 @@ func newFacts(r Response, body body, base time.Time) *facts {
 	}
 	f.text = fold(body.text, body.ending)
 	f.words = readWords(f.text, base)
-	f.explicit = longer(headerWait(r.Header, base), f.words.asked)
+	f.explicit = explicitWait(r.Header, base, f.words.asked)
 	return f
 }
 

@@ -233,6 +233,8 @@ func TestTiersOfHints(t *testing.T) {
 		{"a past explicit one too", 429, "Retry-After: 0\nX-RateLimit-Reset: 60", "", limited, 0, ""},
 		{"reset-after is explicit", 429, "X-RateLimit-Reset-After: 4.5\nX-RateLimit-Reset: 60\nX-RateLimit-Remaining: 0", "", limited, 4500 * time.Millisecond, ""},
 		{"milliseconds are precise", 429, "retry-after-ms: 1250\nretry-after: 2", "", limited, 1250 * time.Millisecond, ""},
+		{"and the body's whole seconds", 429, "retry-after-ms: 1750\nretry-after: 2", "Please retry after 2 seconds.", limited, 1750 * time.Millisecond, ""},
+		{"but not its fractions", 429, "retry-after-ms: 1750", "Please retry after 2.5 seconds.", limited, 2500 * time.Millisecond, ""},
 		{"a second apart are two", 429, "retry-after-ms: 1000\nretry-after: 2", "", limited, 2 * time.Second, ""},
 		{"the longer milliseconds", 429, "retry-after-ms: 9000\nretry-after: 2", "", limited, 9 * time.Second, ""},
 		{"body beyond header", 429, "Retry-After: 2", "try again in 7s.", limited, 7 * time.Second, ""},
