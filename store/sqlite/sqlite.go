@@ -20,6 +20,9 @@ type Config struct {
 	// MaxBytes caps the size of database and log: at the cap Accept answers
 	// new events with webhook.ErrFull. 0 is no cap.
 	MaxBytes int64
+	// Observe is told of every transaction of the writer, on the writer's
+	// goroutine: it must not block. Nil is nobody.
+	Observe func(Commit)
 	// Readers is the number of reading connections. 0 is DefaultReaders.
 	Readers int
 }
@@ -106,6 +109,7 @@ func (s *Store) open(ctx context.Context, config Config) error {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
 	s.writer = newWriter(s.session, s.reads)
+	s.writer.observe = config.Observe
 	s.owned.Go(s.writer.run)
 	return nil
 }

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // Size tells how much room the store takes, in bytes.
@@ -36,4 +38,23 @@ type Stats struct {
 // Stats returns the counters; Operations per Commits is the mean batch.
 func (s *Store) Stats() Stats {
 	return Stats{Commits: s.writer.transactions.Load(), Operations: s.writer.operations.Load()}
+}
+
+// Commit is one transaction of the writer, or one that failed.
+type Commit struct {
+	Operations int           // how many were in it
+	Took       time.Duration // from its begin to the end of its sync
+	// Err is nil when it was committed. It wraps webhook.ErrUnavailable when
+	// the fault is that of the disk or the file, and not of what was asked.
+	Err error
+}
+
+// Pragmas lists the settings of the writing connection as "name=value". Every
+// one was read back when the connection was opened: these are in force.
+func (s *Store) Pragmas() []string {
+	var list []string
+	for _, p := range slices.Concat(shape, common, writing) {
+		list = append(list, p.name+"="+p.want)
+	}
+	return list
 }

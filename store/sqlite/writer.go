@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"weir/webhook"
 )
@@ -54,6 +55,9 @@ type writer struct {
 	// failed is closed when it died, after err was set.
 	failed chan struct{}
 	err    error
+
+	// observe is told of every transaction; it may be nil.
+	observe func(Commit)
 
 	transactions atomic.Int64
 	operations   atomic.Int64
@@ -239,7 +243,9 @@ func (w *writer) rewind() {
 // transact runs a batch in one transaction. After an error nothing of it is
 // stored.
 func (w *writer) transact(batch []*operation) error {
+	begun := time.Now()
 	err := w.attempt(batch)
+	defer func() { w.tell(len(batch), time.Since(begun), err) }()
 	if err == nil {
 		w.transactions.Add(1)
 		w.operations.Add(int64(len(batch)))
@@ -251,6 +257,17 @@ func (w *writer) transact(batch []*operation) error {
 		w.fail(err)
 	}
 	return err
+}
+
+// tell reports a transaction to the observer.
+func (w *writer) tell(operations int, took time.Duration, err error) {
+	if w.observe == nil {
+		return
+	}
+	if err != nil && (passing(err) || w.err != nil) {
+		err = unavailable(err)
+	}
+	w.observe(Commit{Operations: operations, Took: took, Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {
