@@ -15,6 +15,8 @@ const queueQuery = `SELECT
 		WHERE state = 'pending' AND destination = ?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_open
 		WHERE state = 'dead' AND state <> 'delivered' AND destination = ?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
+		WHERE state = 'pending' AND attempts > 0 AND destination = ?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_first
 		WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
@@ -29,15 +31,14 @@ const queueQuery = `SELECT
 func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (webhook.Queue, error) {
 	var (
 		queue                 webhook.Queue
-		retries               int
 		oldest, oldestRetries sql.NullInt64
 	)
 	err := s.reads.row(ctx, queueQuery, []any{destination, now.UnixMilli()},
-		&queue.Pending, &queue.Dead, &queue.Due, &retries, &oldest, &oldestRetries)
+		&queue.Pending, &queue.Dead, &queue.Retries, &queue.Due, &queue.DueRetries, &oldest, &oldestRetries)
 	if err != nil {
 		return webhook.Queue{}, fmt.Errorf("counting the queue of %s: %w", destination, err)
 	}
-	queue.Due += retries
+	queue.Due += queue.DueRetries
 	if !oldest.Valid || oldestRetries.Valid && oldestRetries.Int64 < oldest.Int64 {
 		oldest = oldestRetries
 	}

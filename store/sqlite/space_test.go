@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,20 +19,13 @@ import (
 func fill(t *testing.T, store *sqlite.Store, n int, size int) []webhook.Arrival {
 	t.Helper()
 	arrivals := make([]webhook.Arrival, n)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range 32 {
-		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				arrivals[i] = sample(i)
-				arrivals[i].Event.Body = bytes.Repeat([]byte{byte(i)}, size)
-				if _, err := store.Accept(t.Context(), arrivals[i]); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
+	each(32, n, func(i int) {
+		arrivals[i] = sample(int64(i))
+		arrivals[i].Event.Body = bytes.Repeat([]byte{byte(i)}, size)
+		if _, err := store.Accept(t.Context(), arrivals[i]); err != nil {
+			t.Error(err)
+		}
+	})
 	return arrivals
 }
 
@@ -44,18 +36,11 @@ func deliver(t *testing.T, store *sqlite.Store, arrivals []webhook.Arrival) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range 32 {
-		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(arrivals)); i = next.Add(1) - 1 {
-				if err := store.Record(t.Context(), delivered(arrivals[i], gates)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
+	each(32, len(arrivals), func(i int) {
+		if err := store.Record(t.Context(), delivered(arrivals[i], gates)); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // delivered is the record of an arrival's first and last attempt.
