@@ -223,6 +223,9 @@ type Observation struct {
 	Bytes    int64
 	At       time.Time
 	Duration time.Duration
+	// Alert is a sentence for a person, where the event itself needs one: see
+	// [signature.Verdict]. Empty for all others.
+	Alert string
 }
 
 // UnknownSource stands for every source that is not configured.

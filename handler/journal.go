@@ -51,6 +51,7 @@ func (h *receiver) tell(r *http.Request, requestID string, in *intake, out outco
 	seen := Observation{
 		Source: in.name, Result: out.result, Reason: out.reason, Secret: out.secret,
 		Event: out.receipt.ID, Bytes: in.read, At: in.arrived, Duration: time.Since(in.arrived),
+		Alert: out.alert,
 	}
 	h.config.Stats.observe(seen)
 	h.config.Observe(seen)

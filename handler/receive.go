@@ -115,7 +115,7 @@ func (h *receiver) intake(r *http.Request) *intake {
 // beforeBody makes the checks that need no byte of the body.
 func (h *receiver) beforeBody(r *http.Request, in *intake) (outcome, bool) {
 	if refusal := h.config.Strangers.Over(r.Context()); refusal != nil {
-		out := refuse(webhook.ResultThrottled, "too many refused requests from this address").unread()
+		out := refuse(webhook.ResultThrottled, reasonStranger).unread()
 		out.header = refusal
 		return out, true
 	}
@@ -227,7 +227,7 @@ func (h *receiver) store(r *http.Request, in *intake, arrival webhook.Arrival) o
 	defer func() { settle(out.result) }()
 	if fresh != nil || repeat != nil {
 		if refusal := h.which(r.Context(), arrival.Event, fresh, repeat); refusal != nil {
-			out = refuse(webhook.ResultThrottled, "source is over its rate")
+			out = refuse(webhook.ResultThrottled, reasonRate)
 			out.header = refusal
 			return out
 		}
@@ -272,7 +272,7 @@ func (h *receiver) commit(ctx context.Context, arrival webhook.Arrival) outcome 
 func unavailable(err error) outcome {
 	reason := "store did not commit"
 	if errors.Is(err, webhook.ErrFull) {
-		reason = "store is full"
+		reason = reasonFull
 	}
 	out := refuse(webhook.ResultUnavailable, reason)
 	out.cause = err
