@@ -77,12 +77,14 @@ func readBuckets(header http.Header, base time.Time) []bucket {
 			family = strings.Index(name, "Rate-Limit")
 			end = family + len("Rate-Limit")
 		}
-		if family < 0 || len(values) == 0 {
+		if family < 0 {
 			continue
 		}
 		f := newField(name, end)
-		f.value, f.base = values[0], base
-		list = f.addTo(list)
+		for _, value := range values[:min(len(values), maxBuckets)] {
+			f.value, f.base = value, base
+			list = f.addTo(list)
+		}
 	}
 	list = append(list, structuredBuckets(header, base)...)
 	if calls, ok := shopifyBucket(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {

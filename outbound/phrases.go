@@ -44,6 +44,7 @@ var limitWords = [...]string{
 	"slow down", "slow_down", "slowdown", "resource_exhausted",
 	"quota exceeded", "quota_exceeded", "quotaexceeded", "quota has been exceeded",
 	"exceeded your current quota", "concurrentrequests limit",
+	"requestlimitexceeded", "throughputexceeded", // AWS
 }
 
 // containsAny reports whether a text holds one of the words.

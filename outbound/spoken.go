@@ -19,7 +19,7 @@ const (
 // phrase or is the name of a member.
 func (r *reader) wait(start, end int) {
 	switch r.text[start:end] {
-	case "retry", "retryafter", "retryafterms", "retrydelay", "estimated":
+	case "retry", "retryafter", "retryafterms", "retrydelay", "estimated", "x":
 		r.member(start)
 	case "wait":
 		r.phrase("body: wait", end, needsUnit)
@@ -63,7 +63,7 @@ func (r *reader) phrase(as string, end int, bare bareNumber) {
 
 // member reads the JSON member whose name begins at start: Discord's and
 // Telegram's retry_after, Google's retryDelay, Hugging Face's estimated_time,
-// wherever they stand.
+// wherever they stand. OpenRouter repeats a provider's reset header there.
 func (r *reader) member(start int) {
 	if start == 0 || r.text[start-1] != '"' && r.text[start-1] != '\'' {
 		return
@@ -75,7 +75,7 @@ func (r *reader) member(start int) {
 	name := r.text[start : start+end]
 	switch name {
 	case "retry_after", "retryafter", "retry-after", "retry_after_seconds",
-		"retry_after_ms", "retryafterms", "retrydelay", "estimated_time":
+		"retry_after_ms", "retryafterms", "retrydelay", "estimated_time", bodyReset:
 	default:
 		return
 	}
@@ -83,10 +83,18 @@ func (r *reader) member(start int) {
 	if !ok {
 		return
 	}
-	if wait, ok := memberWait(name, value, r.base); ok {
-		r.asked = longer(r.asked, webhook.Hint{Wait: wait, From: "body: " + name})
+	wait, ok := memberWait(name, value, r.base)
+	switch hint := (webhook.Hint{Wait: wait, From: "body: " + name}); {
+	case !ok:
+	case name == bodyReset:
+		r.resets = longer(r.resets, hint)
+	default:
+		r.asked = longer(r.asked, hint)
 	}
 }
+
+// bodyReset is a header that is found in bodies.
+const bodyReset = "x-ratelimit-reset"
 
 // maxName is longer than the names of members that matter.
 const maxName = 24

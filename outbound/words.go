@@ -96,7 +96,8 @@ func (r *reader) anchor(word string) {
 			r.sizes = r.sizes || strings.HasSuffix(word, "toolarge")
 			r.limits = r.limits || strings.Contains(word, "throttl") ||
 				strings.Contains(word, "ratelimit") || strings.Contains(word, "slowdown") ||
-				strings.Contains(word, "quotaexceeded") || strings.Contains(word, "toomany")
+				strings.Contains(word, "quotaexceeded") || strings.Contains(word, "requestlimit") ||
+				strings.Contains(word, "throughput") || strings.Contains(word, "toomany")
 		}
 	}
 }
