@@ -94,7 +94,7 @@ func (h *house) furnish(ctx context.Context, w world) error {
 	if err != nil {
 		return err
 	}
-	h.server = newServer(h.countRequests(inside), h.log)
+	h.server = handler.NewServer(h.countRequests(inside), h.log)
 	return nil
 }
 
@@ -137,7 +137,8 @@ func (h *house) handler() (http.Handler, error) {
 		Tokens:        handler.NewTokens(h.settings.apiTokens...),
 		Events:        h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, History: h.store,
 		Operator: h.store, Destinations: h.dispatcher, Downstreams: h.downstreams(),
-		Stats: h.stats, Ready: h.ready, Flow: h.flow, Log: h.log,
+		Waiting: dispatch.Waiting,
+		Stats:   h.stats, Ready: h.ready, Flow: h.flow, Log: h.log,
 	}), nil
 }
 

@@ -13,13 +13,10 @@ import (
 	"weir/webhook"
 )
 
-// The bounds of the server's connections. The bodies of webhooks have their
-// own, in package handler.
 const (
-	headerTimeout  = 10 * time.Second
-	idleConnection = 2 * time.Minute
-	writeTimeout   = 2 * time.Minute
-	maxHeaderBytes = 64 << 10
+	// headerTimeout bounds the header of a request to the servers beside the
+	// main one: the metrics and the demo's downstream.
+	headerTimeout = 10 * time.Second
 	// closeTimeout bounds the last checkpoint and the closing of the store.
 	closeTimeout = 10 * time.Second
 )
@@ -116,18 +113,6 @@ func serveUntilClosed(server *http.Server, listener net.Listener) error {
 		return err
 	}
 	return nil
-}
-
-// newServer returns the server with its bounds.
-func newServer(handler http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleConnection,
-		WriteTimeout:      writeTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
 }
 
 // newLogger writes text to people at a terminal and JSON to everyone else.

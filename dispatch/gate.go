@@ -109,11 +109,11 @@ func Waiting(s webhook.Status, delivery webhook.Delivery, now time.Time) (webhoo
 	if retryAt := s.Destination.Retries.Next(now); !delivery.First() && retryAt.After(now) {
 		word, until = prefer(word, webhook.WaitBudget), webhook.Later(until, retryAt)
 	}
-	if len(s.InFlight) >= slots(s.Destination, s.Policy) {
-		word = prefer(word, webhook.WaitPace)
-	}
 	if delivery.NextAttemptAt.After(now) {
-		word, until = prefer(word, webhook.WaitBackoff), webhook.Later(until, delivery.NextAttemptAt)
+		return prefer(word, webhook.WaitBackoff), webhook.Later(until, delivery.NextAttemptAt)
+	}
+	if s.Full {
+		word = prefer(word, webhook.WaitPace)
 	}
 	return word, until
 }

@@ -335,10 +335,12 @@ func (o *owner) notInFlight(list []webhook.Delivery) []webhook.Delivery {
 // status is the destination as an operator sees it.
 func (o *owner) status(now time.Time) webhook.Status {
 	ids := o.inFlight()
-	d := o.gates()
+	o.mu.Lock()
+	d, out := o.dest, o.out
+	o.mu.Unlock()
 	s := webhook.Status{
 		Destination: d, Policy: o.policy, Gate: Check(d, o.policy, now),
-		InFlight: ids, RetriesLeft: d.Retries.Left(now),
+		InFlight: ids, Full: out >= slots(d, o.policy), RetriesLeft: d.Retries.Left(now),
 	}
 	for _, window := range d.Sent {
 		s.RateLeft = append(s.RateLeft, window.Left(now))

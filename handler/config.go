@@ -50,6 +50,10 @@ type Config struct {
 	// the order in which they are shown.
 	Destinations Destinations
 	Downstreams  []Downstream
+	// Waiting says what a pending delivery waits for and the earliest time of
+	// its next attempt, zero when only a person can release it. Nil looks at
+	// the destination's gate alone.
+	Waiting func(webhook.Status, webhook.Delivery, time.Time) (webhook.WaitingFor, time.Time)
 	// Stats counts for /v1/stats and /v1/sources. Whoever sends must report
 	// to [Stats.Attempted].
 	Stats *Stats

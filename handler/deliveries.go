@@ -71,7 +71,7 @@ func (h *api) eachDestination(ctx context.Context, s selection, names []string, 
 		if err != nil {
 			return webhook.DeliveryPage{}, err
 		}
-		found.Items = append(found.Items, part.Items...)
+		found.Items = append(found.Items, w.at.keep(part.Items, s.waitingFor)...)
 		if part.Next != "" {
 			found.Next = joinCursor(name, part.Next)
 			return found, nil

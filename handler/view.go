@@ -93,12 +93,16 @@ type attemptView struct {
 // viewer makes views. It asks for the state of each destination once.
 type viewer struct {
 	destinations Destinations
+	explain      func(webhook.Status, webhook.Delivery, time.Time) (webhook.WaitingFor, time.Time)
 	now          time.Time
 	seen         map[string]*webhook.Status
 }
 
 func (h *api) viewer() *viewer {
-	return &viewer{destinations: h.config.Destinations, now: time.Now(), seen: map[string]*webhook.Status{}}
+	return &viewer{
+		destinations: h.config.Destinations, explain: h.config.Waiting,
+		now: time.Now(), seen: map[string]*webhook.Status{},
+	}
 }
 
 // status returns a destination's state, nil when it is no longer configured.
@@ -172,7 +176,7 @@ func (v *viewer) delivery(d webhook.Delivery) deliveryView {
 	if status != nil && status.Policy.MaxAge > 0 {
 		view.ExpiresAt = stamp(d.AgeFrom.Add(status.Policy.MaxAge))
 	}
-	waitingFor, next := waiting(d, status, v.now)
+	waitingFor, next := v.waiting(d, status)
 	view.WaitingFor, view.NextAttemptAt = &waitingFor, stamp(next)
 	return view
 }

@@ -7,9 +7,9 @@ import (
 	"weir/webhook"
 )
 
-// waiting says what a pending delivery waits for and when it may go. The time
-// is zero when only the operator can release it. Status is nil for a
-// destination that is not configured.
+// waiting is what the gate of a destination alone tells, where Config.Waiting is
+// not set or the destination is not configured any more (status is nil). The
+// time is zero when only the operator can release the delivery.
 func waiting(d webhook.Delivery, status *webhook.Status, now time.Time) (webhook.WaitingFor, time.Time) {
 	if status == nil {
 		return own(d, now), time.Time{}
@@ -35,8 +35,25 @@ func own(d webhook.Delivery, now time.Time) webhook.WaitingFor {
 	return webhook.WaitDue
 }
 
-// narrow restricts a query for one destination to what waits for something
-// there. It reports false when nothing can.
+// waiting says what a pending delivery waits for and when it may go.
+func (v *viewer) waiting(d webhook.Delivery, status *webhook.Status) (webhook.WaitingFor, time.Time) {
+	if status == nil || v.explain == nil {
+		return waiting(d, status, v.now)
+	}
+	return v.explain(*status, d, v.now)
+}
+
+// keep leaves those deliveries that wait for something.
+func (v *viewer) keep(list []webhook.Delivery, want webhook.WaitingFor) []webhook.Delivery {
+	return slices.DeleteFunc(list, func(d webhook.Delivery) bool {
+		got, _ := v.waiting(d, v.status(d.Destination))
+		return got != want
+	})
+}
+
+// narrow restricts a query for one destination to what may wait for something
+// there: a little too much where the retry budget or the slots decide, never
+// too little. It reports false when nothing can.
 func narrow(query webhook.DeliveryQuery, want webhook.WaitingFor, at *viewer) (webhook.DeliveryQuery, bool) {
 	status := at.status(query.Destination)
 	if status == nil {
@@ -49,10 +66,12 @@ func narrow(query webhook.DeliveryQuery, want webhook.WaitingFor, at *viewer) (w
 	query.Except = status.InFlight
 	query.DueAt = at.now
 	gate := status.Gate.WaitingFor
-	if gate != webhook.WaitDue && gate != "" {
+	if gate != webhook.WaitDue && gate != "" && gate != webhook.WaitPace {
 		return query, want == gate
 	}
 	switch want {
+	case webhook.WaitBudget, webhook.WaitPace:
+		return query, true
 	case webhook.WaitDue:
 		query.Due = webhook.DueNow
 	case webhook.WaitBackoff:
@@ -79,8 +98,17 @@ func queueOf(queue webhook.Queue, status webhook.Status) map[webhook.WaitingFor]
 		return counts
 	}
 	// What is in flight was due when it was sent.
-	due := max(queue.Due-out, 0)
-	add(webhook.WaitDue, due)
-	add(webhook.WaitBackoff, queue.Pending-out-due)
+	left, due := queue.Pending-out, max(queue.Due-out, 0)
+	if status.Policy.RetryBudget.N > 0 && status.RetriesLeft == 0 {
+		retries := min(queue.Retries, left)
+		add(webhook.WaitBudget, retries)
+		left, due = left-retries, max(due-queue.DueRetries, 0)
+	}
+	if status.Full {
+		add(webhook.WaitPace, due)
+	} else {
+		add(webhook.WaitDue, due)
+	}
+	add(webhook.WaitBackoff, left-due)
 	return counts
 }

@@ -216,6 +216,8 @@ type Status struct {
 	Gate        Gate
 	// InFlight names the events whose requests are out.
 	InFlight []ID
+	// Full says that as many requests are out as may be now.
+	Full bool
 	// RetriesLeft and RateLeft are the free places of the windows now;
 	// RateLeft is in the order of Policy.Rate.
 	RetriesLeft int
