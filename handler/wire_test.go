@@ -296,7 +296,8 @@ func TestBodiesInFlightAreBounded(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if peak := bytes.peak.Load(); peak != 3*limit {
+	// How much of the room is filled depends on who came in between whom.
+	if peak := bytes.peak.Load(); peak > 3*limit || peak < limit {
 		t.Errorf("peak %d", peak)
 	}
 	if used := bytes.used.Load(); used != 0 {
