@@ -1,7 +1,6 @@
 package outbound
 
 import (
-	"iter"
 	"maps"
 	"math"
 	"net/http"
@@ -57,38 +56,41 @@ func longName(name string) bool {
 // are read in the order of their names, so that the same are left out always.
 const maxBuckets = 32
 
-// fieldNames returns the names of an answer's fields.
-func fieldNames(header http.Header) iter.Seq[string] {
-	if len(header) > maxBuckets {
-		return slices.Values(slices.Sorted(maps.Keys(header)))
-	}
-	return maps.Keys(header)
-}
-
 // readBuckets gathers the allowances of all known families of fields: the
 // IETF drafts, x-ratelimit-*, anthropic-ratelimit-*, HubSpot's and Shopify's.
 func readBuckets(header http.Header, base time.Time) []bucket {
 	var list []bucket
-	for name := range fieldNames(header) {
-		values := header[name]
-		family := strings.Index(name, "Ratelimit")
-		end := family + len("Ratelimit")
-		if family < 0 {
-			family = strings.Index(name, "Rate-Limit")
-			end = family + len("Rate-Limit")
+	if len(header) <= maxBuckets {
+		for name, values := range header {
+			list = addField(list, name, values, base)
 		}
-		if family < 0 {
-			continue
-		}
-		f := newField(name, end)
-		for _, value := range values[:min(len(values), maxBuckets)] {
-			f.value, f.base = value, base
-			list = f.addTo(list)
+	} else {
+		for _, name := range slices.Sorted(maps.Keys(header)) {
+			list = addField(list, name, header[name], base)
 		}
 	}
 	list = append(list, structuredBuckets(header, base)...)
 	if calls, ok := shopifyBucket(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {
 		list = append(list, calls)
+	}
+	return list
+}
+
+// addField adds what a header says, if it belongs to a family.
+func addField(list []bucket, name string, values []string, base time.Time) []bucket {
+	family := strings.Index(name, "Ratelimit")
+	end := family + len("Ratelimit")
+	if family < 0 {
+		family = strings.Index(name, "Rate-Limit")
+		end = family + len("Rate-Limit")
+	}
+	if family < 0 {
+		return list
+	}
+	f := newField(name, end)
+	for _, value := range values[:min(len(values), maxBuckets)] {
+		f.value, f.base = value, base
+		list = f.addTo(list)
 	}
 	return list
 }
