@@ -119,6 +119,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "run the service (also without a word)", serveCommand},
+		{"demo", "show in half a minute what weir does to a storm; --stay keeps running", demoCommand},
 		{"flaky", "run a scripted downstream, to try weir against", flakyCommand},
 		{"config", "print the effective settings, secrets masked; --check only checks", configCommand},
 		{"explain", "tell what weir makes of a request, an answer or a wait", explainCommand},

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The bounds of one request of a client command.
+const (
+	clientTimeout = 30 * time.Second
+	// maxClientAnswer is the largest answer that is read, in bytes.
+	maxClientAnswer = 64 << 20
+)
+
+// errNoToken says what a client command lacks.
+var errNoToken = usageError{errors.New("WEIR_API_TOKEN is not set: the operator API needs the token that the service runs with")}
+
+// client asks a running service, as any other client of its API would.
+type client struct {
+	base  string // without a slash at the end
+	token string
+	http  *http.Client
+}
+
+// newClient returns a client for WEIR_URL. Connections are dialled by the
+// world; redirects are not followed, because the token must not go elsewhere.
+func newClient(w world, s clientSettings) *client {
+	return &client{base: s.url, token: s.token, http: &http.Client{
+		Timeout:   clientTimeout,
+		Transport: &http.Transport{DialContext: w.dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}}
+}
+
+// operator returns the client of the command that was called, which needs a
+// token.
+func operator(w world) (*client, error) {
+	s, err := loadClient(w.environ)
+	if err != nil {
+		return nil, err
+	}
+	if s.token == "" {
+		return nil, errNoToken
+	}
+	return newClient(w, s), nil
+}
+
+// close gives the connections back.
+func (c *client) close() { c.http.CloseIdleConnections() }
+
+// get asks for a path and reads the JSON answer into a value.
+func (c *client) get(ctx context.Context, path string, into any) error {
+	return c.ask(ctx, http.MethodGet, path, exchange{into: into})
+}
+
+// post sends a value as JSON and reads the JSON answer into another.
+func (c *client) post(ctx context.Context, path string, e exchange) error {
+	return c.ask(ctx, http.MethodPost, path, e)
+}
+
+// exchange is what goes out and where the answer goes.
+type exchange struct {
+	body any
+	into any
+}
+
+// ask makes one request. An answer that is not 2xx is an error with what the
+// service said.
+func (c *client) ask(ctx context.Context, method, path string, e exchange) error {
+	request, err := c.request(ctx, method, path, e.body)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the service at %s: %w", c.base, withoutURL(err))
+	}
+	defer response.Body.Close()
+	answer := io.LimitReader(response.Body, maxClientAnswer)
+	if response.StatusCode/100 != 2 {
+		return readProblem(response, answer)
+	}
+	if err := json.NewDecoder(answer).Decode(e.into); err != nil {
+		return fmt.Errorf("the answer of %s to %s is not what weir answers: %w", c.base, path, err)
+	}
+	return nil
+}
+
+// request makes an authorized request with a JSON body.
+func (c *client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("write the request for %s: %w", path, err)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("make a request to WEIR_URL: %w", withoutURL(err))
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("User-Agent", "weir/"+buildVersion())
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request, nil
+}
+
+// withoutURL returns what went wrong without the address, which may have
+// credentials in it and is told apart.
+func withoutURL(err error) error {
+	if of, wrapped := errors.AsType[*url.Error](err); wrapped {
+		return of.Err
+	}
+	return err
+}
+
+// refusal is what the service said when it would not: a problem document
+// (RFC 9457), or only a status.
+type refusal struct {
+	status int
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+}
+
+// Error is one line.
+func (r *refusal) Error() string {
+	line := fmt.Sprintf("the service answers %d", r.status)
+	if r.Code != "" {
+		line += " " + r.Code
+	}
+	if said := cmp.Or(r.Detail, r.Title); said != "" {
+		line += ": " + plainLine(said)
+	}
+	if r.status == http.StatusUnauthorized {
+		line += " (is WEIR_API_TOKEN the token that the service runs with?)"
+	}
+	return line
+}
+
+// readProblem reads why the service refused.
+func readProblem(response *http.Response, answer io.Reader) error {
+	said := &refusal{}
+	text, _ := io.ReadAll(io.LimitReader(answer, 64<<10))
+	if json.Unmarshal(text, said) != nil {
+		said = &refusal{}
+	}
+	said.status = response.StatusCode
+	return said
+}
+
+// notFound reports whether the service does not know what was asked for.
+func notFound(err error) bool {
+	said, refused := errors.AsType[*refusal](err)
+	return refused && said.status == http.StatusNotFound
+}
+
+// plainLine makes a text from outside fit for one line of a terminal: control
+// characters, which could steer it, become spaces.
+func plainLine(text string) string {
+	visible := strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(visible), " ")
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"weir/webhook"
+)
+
+// The forms in which the operator API answers, as far as the client commands
+// show them. Times that are null stay zero.
+
+// listOf is a page of a list.
+type listOf[T any] struct {
+	Items      []T     `json:"items"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+// apiEvent is an event with its deliveries.
+type apiEvent struct {
+	ID              webhook.ID    `json:"id"`
+	Source          string        `json:"source"`
+	Key             string        `json:"key"`
+	KeyFrom         string        `json:"key_from"`
+	ReceivedAt      time.Time     `json:"received_at"`
+	Size            int64         `json:"size"`
+	ContentType     string        `json:"content_type"`
+	Duplicates      int64         `json:"duplicates"`
+	LastDuplicateAt time.Time     `json:"last_duplicate_at"`
+	ConflictOf      *webhook.ID   `json:"conflict_of"`
+	BodyGone        bool          `json:"body_gone"`
+	Deliveries      []apiDelivery `json:"deliveries"`
+}
+
+// apiDelivery is a delivery; its attempts are there when one event was asked
+// for.
+type apiDelivery struct {
+	Destination   string             `json:"destination"`
+	State         webhook.State      `json:"state"`
+	WaitingFor    webhook.WaitingFor `json:"waiting_for"`
+	Reason        webhook.DeadReason `json:"reason"`
+	Detail        string             `json:"detail"`
+	AttemptCount  int                `json:"attempt_count"`
+	Spent         int                `json:"spent"`
+	MaxAttempts   int                `json:"max_attempts"`
+	NextAttemptAt time.Time          `json:"next_attempt_at"`
+	ExpiresAt     time.Time          `json:"expires_at"`
+	FinishedAt    time.Time          `json:"finished_at"`
+	Attempts      []apiAttempt       `json:"attempts"`
+}
+
+// apiAttempt is one request that was sent.
+type apiAttempt struct {
+	Number        int              `json:"number"`
+	At            time.Time        `json:"at"`
+	DurationMS    int64            `json:"duration_ms"`
+	SentTo        string           `json:"sent_to"`
+	Outcome       webhook.Outcome  `json:"outcome"`
+	Status        int              `json:"status"`
+	Spent         bool             `json:"spent"`
+	Probe         bool             `json:"probe"`
+	WaitMS        *int64           `json:"wait_ms"`
+	WaitFrom      string           `json:"wait_from"`
+	Rule          string           `json:"rule"`
+	Evidence      webhook.Evidence `json:"evidence"`
+	Decision      webhook.State    `json:"decision"`
+	NextAttemptAt time.Time        `json:"next_attempt_at"`
+}
+
+// apiDestination is a downstream with its gates.
+type apiDestination struct {
+	Name       string             `json:"name"`
+	State      string             `json:"state"`
+	WaitingFor webhook.WaitingFor `json:"waiting_for"`
+	Until      time.Time          `json:"until"`
+	Hold       *apiHold           `json:"hold"`
+	Breaker    struct {
+		State         string            `json:"state"`
+		Since         time.Time         `json:"since"`
+		Until         time.Time         `json:"until"`
+		FailuresInRow int               `json:"failures_in_row"`
+		Evidence      *webhook.Evidence `json:"evidence"`
+	} `json:"breaker"`
+	Queue struct {
+		Pending    int                        `json:"pending"`
+		Dead       int                        `json:"dead"`
+		WaitingFor map[webhook.WaitingFor]int `json:"waiting_for"`
+	} `json:"queue"`
+	OldestDueAt   time.Time `json:"oldest_due_at"`
+	LastSuccessAt time.Time `json:"last_success_at"`
+}
+
+// apiHold is why a destination may not be sent to.
+type apiHold struct {
+	Reason        webhook.HoldReason `json:"reason"`
+	Since         time.Time          `json:"since"`
+	Until         time.Time          `json:"until"`
+	From          string             `json:"from"`
+	Probes        int                `json:"probes"`
+	NeedsOperator bool               `json:"needs_operator"`
+	Status        int                `json:"status"`
+	Evidence      webhook.Evidence   `json:"evidence"`
+}
+
+// apiSource is a sender with what came from it since the start.
+type apiSource struct {
+	Name           string                   `json:"name"`
+	Scheme         string                   `json:"scheme"`
+	To             []string                 `json:"to"`
+	LastAcceptedAt time.Time                `json:"last_accepted_at"`
+	Results        map[webhook.Result]int64 `json:"results"`
+}
+
+// apiStats is the traffic of the last minutes.
+type apiStats struct {
+	Totals struct {
+		Received   int `json:"received"`
+		Accepted   int `json:"accepted"`
+		Duplicates int `json:"duplicates"`
+		Refused    int `json:"refused"`
+		Outgoing   int `json:"outgoing"`
+		Delivered  int `json:"delivered"`
+	} `json:"totals"`
+	Amplification *float64 `json:"amplification"`
+}
+
+// apiReceipt is the answer to a webhook.
+type apiReceipt struct {
+	ID        webhook.ID `json:"id"`
+	Duplicate bool       `json:"duplicate"`
+	Reopened  bool       `json:"reopened"`
+}
+
+// raw is an item as the service wrote it, for output as JSON.
+type raw = json.RawMessage

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"weir/flaky"
+)
+
+// demoCommand is "weir demo": the service as it really runs, with a storm of
+// senders in front of it and a downstream that has a bad day behind it, beside
+// a loop that retries at once and for ever.
+func demoCommand(ctx context.Context, w world, args []string) error {
+	flags := flag.NewFlagSet("weir demo", flag.ContinueOnError)
+	flags.SetOutput(w.stderr)
+	stay := flags.Bool("stay", false, "keep running afterwards, and print the dashboard's address and token")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return usageError{err}
+	}
+	if flags.NArg() > 0 {
+		return usagef("weir demo takes no arguments but --stay")
+	}
+	plan := demoPlan()
+	if *stay {
+		plan.after = keepRunning
+	}
+	return runDemo(ctx, w, plan)
+}
+
+// errDemoLost is the demo's failure.
+var errDemoLost = errors.New("demo: webhooks that were answered 200 did not arrive")
+
+// demo is a running demonstration.
+type demo struct {
+	plan plan
+	out  io.Writer
+	// start is when the storm began.
+	start time.Time
+	// ours and theirs are the two downstreams, with one script: behind weir
+	// and behind the naive loop.
+	ours   *flaky.Server
+	theirs *flaky.Server
+	naive  *flaky.Naive
+	// toNaive is where the naive loop gets its copy of every webhook.
+	toNaive chan flaky.Webhook
+	api     *client
+	senders *senders
+	url     string // of weir
+	token   string
+	folder  string // of its database and log
+}
+
+// runDemo sets everything up on loopback, lets the storm pass, and tears it
+// down again.
+func runDemo(ctx context.Context, w world, p plan) (err error) {
+	folder, err := os.MkdirTemp(p.temp, "weir-demo-")
+	if err != nil {
+		return fmt.Errorf("demo: make a folder for the database: %w", err)
+	}
+	defer func() {
+		if !errors.Is(err, errDemoLost) { // else it is the evidence
+			os.RemoveAll(folder)
+		}
+	}()
+	running, cancel := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer cancel()
+
+	d := &demo{plan: p, out: w.stdout, folder: folder, toNaive: make(chan flaky.Webhook, 4096)}
+	downstream, err := d.openDownstreams(running, w, &parts)
+	if err != nil {
+		return err
+	}
+	failed, err := d.openWeir(running, w, opening{downstream: downstream, parts: &parts})
+	if err != nil {
+		return err
+	}
+	defer d.api.close()
+	return d.show(running, failed)
+}
+
+// openDownstreams starts the two scripted downstreams and the naive loop, and
+// returns the address of the one behind weir.
+func (d *demo) openDownstreams(ctx context.Context, w world, parts *sync.WaitGroup) (string, error) {
+	var addresses [2]string
+	for i, server := range [...]**flaky.Server{&d.ours, &d.theirs} {
+		made, err := flaky.New(d.plan.script)
+		if err != nil {
+			return "", fmt.Errorf("demo: %w", err)
+		}
+		*server = made
+		listener, err := w.listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", fmt.Errorf("demo: listen on loopback: %w", err)
+		}
+		addresses[i] = "http://" + listener.Addr().String()
+		serving := &http.Server{
+			Handler: made, ReadHeaderTimeout: headerTimeout,
+			BaseContext: func(net.Listener) context.Context { return ctx },
+		}
+		parts.Go(func() { _ = serveUntil(ctx, serving, listener) })
+	}
+	d.naive = &flaky.Naive{
+		URL: addresses[1],
+		Client: &http.Client{Transport: &http.Transport{
+			DialContext: w.dial, MaxIdleConnsPerHost: naiveWorkers,
+		}},
+		Workers: naiveWorkers,
+	}
+	return addresses[0], nil
+}
+
+// opening is what weir is started with.
+type opening struct {
+	downstream string
+	parts      *sync.WaitGroup
+}
+
+// openWeir starts the service by the code that serves, with settings as an
+// operator would write them. What it says goes into a file. The channel gets
+// its error, should it end before it is told to.
+func (d *demo) openWeir(ctx context.Context, w world, o opening) (<-chan error, error) {
+	w.environ = d.plan.environ(d, o.downstream)
+	s, err := loadSettings(w.environ)
+	if err != nil {
+		return nil, fmt.Errorf("demo: %w", err)
+	}
+	logFile, err := os.Create(filepath.Join(d.folder, "weir.log"))
+	if err != nil {
+		return nil, fmt.Errorf("demo: open the log: %w", err)
+	}
+	house, err := open(ctx, w, s, newLogger(logFile, s))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("demo: open weir: %w", err), logFile.Close())
+	}
+	listener, err := w.listen(ctx, "tcp", s.addr)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("demo: listen on loopback: %w", err), house.close(ctx), logFile.Close())
+	}
+	ended := make(chan error, 1)
+	o.parts.Go(func() {
+		err := house.run(ctx, listener)
+		ended <- errors.Join(err, house.close(ctx), logFile.Close())
+	})
+	d.url = "http://" + listener.Addr().String()
+	d.api = newClient(w, clientSettings{url: d.url, token: d.token})
+	d.senders, err = newSenders(d, s)
+	return ended, err
+}
+
+// show runs the storm, tells about it, and prints the table.
+func (d *demo) show(ctx context.Context, failed <-chan error) error {
+	storm, calm := context.WithTimeout(ctx, d.plan.most)
+	defer calm()
+	d.start = time.Now()
+	d.introduce()
+	var parts sync.WaitGroup
+	parts.Go(func() { d.naive.Run(storm, d.toNaive) })
+	parts.Go(func() { d.senders.run(storm) })
+	err := d.watch(storm, failed)
+	calm()
+	parts.Wait()
+	if err != nil || ctx.Err() != nil { // somebody may have stopped it
+		return err
+	}
+	sum := d.result()
+	sum.print(d.out)
+	if sum.weir.lost > 0 {
+		fmt.Fprintf(d.out, "\nThe database and the log are kept in %s.\n", d.folder)
+		return errDemoLost
+	}
+	return d.plan.after(ctx, d)
+}
+
+// watch prints a line each second until everything has come in and has been
+// delivered, the time is up, or somebody stops it.
+func (d *demo) watch(ctx context.Context, failed <-chan error) error {
+	view := view{demo: d}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-failed:
+			return fmt.Errorf("demo: weir ended: %w", err)
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		view.line(ctx)
+		if d.senders.finished() && d.undelivered() == 0 {
+			return nil
+		}
+	}
+}
+
+// keepRunning is what follows the table with --stay: a delivery that waits, a
+// dead one, and the dashboard to find them in.
+func keepRunning(ctx context.Context, d *demo) error {
+	if err := d.senders.leaveTrouble(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, `
+weir keeps running; Ctrl-C ends it.
+
+  dashboard  %s/
+  token      %s
+
+One webhook waits there, because the downstream "crm" refuses the credentials,
+and one is dead, because "archive" refused it. Find out why, and send the dead
+one again: this time it is taken. Or from another terminal:
+
+  export WEIR_URL=%s WEIR_API_TOKEN=%s
+  weir status
+  weir events
+  weir redeliver --filter state=dead
+`, d.url, d.token, d.url, d.token)
+	<-ctx.Done()
+	return nil
+}
