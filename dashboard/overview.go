@@ -1,0 +1,72 @@
+package dashboard
+
+import "strconv"
+
+// overviewMinutes is how far back the overview looks.
+const overviewMinutes = 60
+
+// overviewView is what the overview shows.
+type overviewView struct {
+	Verdict      verdict
+	Figures      []field
+	Minutes      []minuteView
+	Destinations []destinationView
+}
+
+// minuteView is a row of the table of traffic, from which the chart is drawn.
+type minuteView struct {
+	Minute
+	At moment
+	// Out counts the requests that were sent.
+	Out int
+}
+
+// overview is GET /.
+func (d *Dashboard) overview(v visit) (page, error) {
+	destinations, err := d.views(v.Context(), v)
+	if err != nil {
+		return page{}, err
+	}
+	view := overviewView{
+		Destinations: destinations,
+		Verdict:      judge(destinations, d.config.Stuck(v.now), d.config.StallAfter),
+	}
+	var sum Minute
+	for _, m := range d.config.Minutes(v.now, overviewMinutes) {
+		view.Minutes = append(view.Minutes, minuteView{Minute: m, At: v.at(m.At), Out: m.Outgoing()})
+		sum = add(sum, m)
+	}
+	view.Figures = figures(sum, destinations)
+	return page{name: "overview", title: view.Verdict.Short, data: view}, nil
+}
+
+// add sums two minutes up.
+func add(a, b Minute) Minute {
+	a.Received += b.Received
+	a.Accepted += b.Accepted
+	a.Duplicates += b.Duplicates
+	a.Refused += b.Refused
+	a.FirstSends += b.FirstSends
+	a.Retries += b.Retries
+	a.Probes += b.Probes
+	a.Delivered += b.Delivered
+	return a
+}
+
+// figures are the numbers under the verdict.
+func figures(sum Minute, destinations []destinationView) []field {
+	waiting, dead := 0, 0
+	for _, destination := range destinations {
+		waiting += destination.Queue.Pending
+		dead += destination.Queue.Dead
+	}
+	return []field{
+		{"received", strconv.Itoa(sum.Received)},
+		{"repeats", strconv.Itoa(sum.Duplicates)},
+		{"refused", strconv.Itoa(sum.Refused)},
+		{"requests sent", strconv.Itoa(sum.Outgoing())},
+		{"delivered", strconv.Itoa(sum.Delivered)},
+		{"waiting now", strconv.Itoa(waiting)},
+		{"dead now", strconv.Itoa(dead)},
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"weir/dashboard"
+	"weir/dispatch"
+	"weir/handler"
+)
+
+// pages returns the dashboard over the rooms of the house.
+func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
+	config := dashboard.Config{
+		Strangers: strangers,
+		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: h.store,
+		Destinations: h.dispatcher, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
+		Minutes: h.minutes, Stuck: h.dispatcher.Stuck, StallAfter: h.settings.stallAfter,
+		Version: buildVersion(), Log: h.log,
+	}
+	if len(h.settings.apiTokens) > 0 {
+		config.Tokens = handler.NewTokens(h.settings.apiTokens...)
+	}
+	if h.settings.publicURL != nil {
+		config.Origin = h.settings.publicURL.Scheme + "://" + h.settings.publicURL.Host
+	}
+	for _, d := range h.downstreams() {
+		config.Downstreams = append(config.Downstreams, dashboard.Downstream(d))
+	}
+	for _, s := range h.settings.sources {
+		config.Sources = append(config.Sources, s.name)
+	}
+	pages, err := dashboard.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("put the dashboard together: %w", err)
+	}
+	return pages, nil
+}
+
+// minutes translates the counts of the handler.
+func (h *house) minutes(now time.Time, n int) []dashboard.Minute {
+	counted := h.stats.Minutes(now, n)
+	minutes := make([]dashboard.Minute, 0, len(counted))
+	for _, m := range counted {
+		minutes = append(minutes, dashboard.Minute(m))
+	}
+	return minutes
+}
