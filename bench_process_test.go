@@ -249,7 +249,7 @@ func (s *sink) bareClient(b *testing.B, length time.Duration, workers int) float
 }
 
 // eventually asks again and again, and reports whether it became true in time.
-func eventually(b *testing.B, within time.Duration, condition func() bool) bool {
+func eventually(b testing.TB, within time.Duration, condition func() bool) bool {
 	b.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

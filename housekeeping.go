@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// pruneEvery is the time between two rounds of pruning, pruneRest that
-	// between the small steps of one.
-	pruneEvery = time.Minute
-	pruneRest  = 50 * time.Millisecond
+	// pruneAtMost and pruneAtLeast bound the time between two rounds of
+	// pruning; pruneRest is that between the small steps of one.
+	pruneAtMost  = time.Minute
+	pruneAtLeast = time.Second
+	pruneRest    = 50 * time.Millisecond
 	// idleLook is how often an idle exit is considered.
 	idleLook = time.Second
 	// volumeShare is the part of the volume that the database may fill.
@@ -34,9 +35,19 @@ func databaseCap(s settings) (int64, error) {
 	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize)), nil
 }
 
-// keep does what has to be done from time to time until ctx ends.
+// pruneEvery returns the time between two rounds of pruning. What is to be kept
+// for less than a minute is looked after as often.
+func (s settings) pruneEvery() time.Duration {
+	shortest := min(s.retainDelivered, s.retainDead, s.dedupeWindow)
+	return min(max(shortest, pruneAtLeast), pruneAtMost)
+}
+
+// keep does what has to be done from time to time until ctx ends. It begins
+// with a round of pruning: a service that never runs for long must not grow
+// for ever.
 func (h *house) keep(ctx context.Context) error {
-	prune, idle := time.NewTicker(pruneEvery), time.NewTicker(idleLook)
+	h.prune(ctx)
+	prune, idle := time.NewTicker(h.settings.pruneEvery()), time.NewTicker(idleLook)
 	defer prune.Stop()
 	defer idle.Stop()
 	if h.settings.idleExit == 0 {
