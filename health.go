@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"weir/webhook"
@@ -62,7 +61,9 @@ func (h *house) flowTo(ctx context.Context, name string, now time.Time) []string
 // not keep an idle service up.
 func (h *house) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/healthz") && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+		class := routeOf(r.URL.Path)
+		h.meters.requests[class].Inc()
+		if class != routeHealth {
 			h.lastRequest.Store(time.Now().UnixMilli())
 		}
 		next.ServeHTTP(w, r)

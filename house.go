@@ -20,6 +20,7 @@ import (
 	"weir/ratelimit"
 	"weir/signature"
 	"weir/store/sqlite"
+	"weir/webhook"
 )
 
 // maxBodiesOut bounds the bytes of all bodies on their way out at once.
@@ -33,12 +34,23 @@ type house struct {
 	dispatcher *dispatch.Dispatcher
 	stats      *handler.Stats
 	server     *http.Server
+	// meters count, page shows them, and desk decides what a person is told.
+	meters   *meters
+	page     *metricsPage
+	desk     *alertDesk
+	inflight *ratelimit.Inflight
+	// gatesChanged has room for one hint to look at the holds.
+	gatesChanged chan struct{}
+	// beside is what runs until everything else has ended.
+	beside beside
 	// parts are the goroutines of run.
 	parts sync.WaitGroup
 	// draining is set when a stop has begun; lastRequest is when one last
 	// came in, in Unix milliseconds.
 	draining    atomic.Bool
 	lastRequest atomic.Int64
+	// cut counts the attempts that a stop has ended.
+	cut atomic.Int64
 }
 
 // open opens the store, takes the destinations over, and puts the rooms
@@ -51,16 +63,30 @@ func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, e
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlite.Open(ctx, sqlite.Config{Path: s.database, DedupeWindow: s.dedupeWindow, MaxBytes: capacity})
+	h := newHouse(s, log)
+	h.store, err = sqlite.Open(ctx, sqlite.Config{
+		Path: s.database, DedupeWindow: s.dedupeWindow, MaxBytes: capacity, Observe: h.committed,
+	})
 	if err != nil {
 		return nil, err
 	}
-	h := &house{settings: s, log: log, store: store, stats: handler.NewStats()}
-	h.lastRequest.Store(time.Now().UnixMilli())
 	if err := h.furnish(ctx, w); err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
 	return h, nil
+}
+
+// newHouse returns a house with nothing in it but what counts and watches.
+func newHouse(s settings, log *slog.Logger) *house {
+	now := time.Now()
+	h := &house{
+		settings: s, log: log, stats: handler.NewStats(), meters: newMeters(s, now),
+		inflight: ratelimit.NewInflight(s.maxInflight), gatesChanged: make(chan struct{}, 1),
+	}
+	h.page = &metricsPage{house: h}
+	h.desk = newAlertDesk(s, h.meters, log)
+	h.lastRequest.Store(now.UnixMilli())
+	return h
 }
 
 // close closes the store, so that the next start finds a clean stop.
@@ -84,10 +110,14 @@ func (h *house) furnish(ctx context.Context, w world) error {
 		clean = dispatch.AfterStop
 	}
 	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: h.store, Ledger: h.store, Routes: routes, Clean: clean,
+		Queue: watchedStore{h.store, h}, Ledger: h.store, Routes: routes, Clean: clean,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
 	})
 	if err != nil {
+		return err
+	}
+	h.desk.stood(h.needyHolds(time.Now()))
+	if err := h.rememberAccepted(ctx); err != nil {
 		return err
 	}
 	inside, err := h.handler()
@@ -127,18 +157,25 @@ func (h *house) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	strangers := ratelimit.NewStrangers(h.settings.refusedRate)
+	pages, err := h.pages(strangers)
+	if err != nil {
+		return nil, err
+	}
 	return handler.New(handler.Config{
 		Sources: sources, Intake: h.store, Wake: h.dispatcher.Wake,
 		ClientAddress: address,
 		Client:        func(ctx context.Context) netip.Addr { return ratelimit.CallerOf(ctx).Addr },
-		Strangers:     ratelimit.NewStrangers(h.settings.refusedRate),
+		Strangers:     strangers,
 		Allowance:     ratelimit.NewSources(allowances),
-		Inflight:      ratelimit.NewInflight(h.settings.maxInflight),
+		Inflight:      h.inflight,
 		Tokens:        handler.NewTokens(h.settings.apiTokens...),
 		Events:        h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, History: h.store,
-		Operator: h.store, Destinations: h.dispatcher, Downstreams: h.downstreams(),
+		Operator: watchedStore{h.store, h}, Destinations: watchedDispatcher{h.dispatcher, h},
+		Downstreams: h.downstreams(), Observe: h.received, Metrics: h.page,
 		Waiting: dispatch.Waiting,
 		Stats:   h.stats, Ready: h.ready, Flow: h.flow, Log: h.log,
+		Dashboard: pages,
 	}), nil
 }
 
@@ -194,7 +231,7 @@ func (h *house) downstreams() []handler.Downstream {
 // untoldProxy warns that clients cannot be told apart.
 func (h *house) untoldProxy(header string) {
 	h.log.Warn("requests come through a proxy that is not trusted, so clients cannot be told apart;"+
-		" set WEIR_CLIENT_IP_HEADER or WEIR_TRUSTED_PROXIES", "header", header)
+		" set WEIR_CLIENT_IP_HEADER or WEIR_TRUSTED_PROXIES", webhook.LogHeader, header)
 }
 
 // isTerminal reports whether out is a terminal.

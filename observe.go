@@ -1,19 +1,137 @@
 package main
 
 import (
-	"log/slog"
+	"context"
+	"fmt"
+	"time"
 
 	"weir/dispatch"
+	"weir/handler"
+	"weir/store/sqlite"
 	"weir/webhook"
 )
 
+// received is told of every request to a receive path.
+func (h *house) received(seen handler.Observation) {
+	h.meters.received(seen)
+	h.desk.received(seen)
+}
+
+// committed is told of every transaction of the store.
+func (h *house) committed(c sqlite.Commit) {
+	h.meters.committed(c)
+	h.desk.committed(c)
+}
+
 // sent is told of every recorded step of a delivery.
 func (h *house) sent(o dispatch.Observation) {
-	if o.Record.Attempt != nil {
-		h.stats.Attempted(o.Record.Delivery.EventID, *o.Record.Attempt)
+	d := o.Record.Delivery
+	if a := o.Record.Attempt; a != nil {
+		h.stats.Attempted(d.EventID, *a)
+		h.meters.sent(*a)
 		h.logAttempt(o)
+	} else if d.State == webhook.Dead {
+		h.log.Warn("delivery ended without an attempt", webhook.LogEvent, d.EventID, webhook.LogSource, d.Source,
+			webhook.LogDestination, d.Destination, webhook.LogReason, d.Reason)
 	}
-	h.logGates(o.Before, o.Record.Gates)
+	if o.Cut {
+		h.cut.Add(1)
+	}
+	h.meters.ended(d, o.ReceivedAt)
+	if d.State == webhook.Dead {
+		h.desk.died(d.Destination, d.Reason, 1)
+	}
+	h.gatesMoved(o.Before, o.Record.Gates)
+}
+
+// gatesMoved tells of holds that have begun or ended.
+func (h *house) gatesMoved(before, after webhook.Destination) {
+	h.logGates(before, after)
+	if len(needy(before)) > 0 || len(needy(after)) > 0 {
+		h.nudge()
+	}
+}
+
+// watchedStore is the store to those who change deliveries without sending.
+type watchedStore struct {
+	*sqlite.Store
+	house *house
+}
+
+// Expire counts what it ends.
+func (s watchedStore) Expire(ctx context.Context, query webhook.ExpireQuery) (webhook.Expired, error) {
+	expired, err := s.Store.Expire(ctx, query)
+	if err == nil {
+		s.house.meters.died(query.Destination, webhook.DeadExpired, expired.Count)
+		s.house.desk.died(query.Destination, webhook.DeadExpired, expired.Count)
+	}
+	return expired, err
+}
+
+// Redeliver counts and logs what an operator begins again.
+func (s watchedStore) Redeliver(ctx context.Context, request webhook.Redelivery) error {
+	err := s.Store.Redeliver(ctx, request)
+	if err == nil {
+		s.house.meters.redelivered(request.Destination)
+		s.house.log.Info("operator redelivers", webhook.LogEvent, request.EventID, webhook.LogDestination, request.Destination)
+	}
+	return err
+}
+
+// Cancel counts and logs what an operator ends.
+func (s watchedStore) Cancel(ctx context.Context, event webhook.ID, destination string, now time.Time) error {
+	err := s.Store.Cancel(ctx, event, destination, now)
+	if err == nil {
+		s.house.meters.died(destination, webhook.DeadCancelled, 1)
+		s.house.log.Info("operator cancels", webhook.LogEvent, event, webhook.LogDestination, destination)
+	}
+	return err
+}
+
+// watchedDispatcher is the dispatcher to those who change its holds.
+type watchedDispatcher struct {
+	*dispatch.Dispatcher
+	house *house
+}
+
+// Pause tells that the hold begins.
+func (d watchedDispatcher) Pause(ctx context.Context, name string) error {
+	return d.watch(name, func() error { return d.Dispatcher.Pause(ctx, name) })
+}
+
+// Resume tells which holds end.
+func (d watchedDispatcher) Resume(ctx context.Context, name string) error {
+	return d.watch(name, func() error { return d.Dispatcher.Resume(ctx, name) })
+}
+
+// watch compares the gates before and after a change.
+func (d watchedDispatcher) watch(name string, change func() error) error {
+	before, _ := d.Status(name, time.Now()) // an unknown name is change's to answer
+	if err := change(); err != nil {
+		return err
+	}
+	after, err := d.Status(name, time.Now())
+	if err == nil {
+		d.house.gatesMoved(before.Destination, after.Destination)
+	}
+	return nil
+}
+
+// rememberAccepted reads when each source was last accepted from, so that a
+// restart does not make a silent source look alive.
+func (h *house) rememberAccepted(ctx context.Context) error {
+	var names []string
+	for _, source := range h.settings.sources {
+		names = append(names, source.name)
+	}
+	last, err := h.store.LastAccepted(ctx, names)
+	if err != nil {
+		return fmt.Errorf("read when sources were last accepted from: %w", err)
+	}
+	for name, at := range last {
+		h.meters.sources[name].accepted.Store(at.UnixMilli())
+	}
+	return nil
 }
 
 // logAttempt writes the line of an attempt.
@@ -40,7 +158,7 @@ func (h *house) logGates(before, after webhook.Destination) {
 		if _, held := before.Hold(hold.Reason); !held {
 			h.log.Warn("hold begins", webhook.LogDestination, after.Name, webhook.LogReason, hold.Reason,
 				webhook.LogUntil, hold.Until, webhook.LogStatus, hold.Status, webhook.LogRule, hold.Rule,
-				slog.String("from", hold.From))
+				webhook.LogFrom, hold.From)
 		}
 	}
 	for _, hold := range before.Holds {

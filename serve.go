@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -50,8 +48,10 @@ func serve(ctx context.Context, w world, s settings) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.addr, err)
 	}
-	log.Info("weir is ready", "address", listener.Addr().String(), "version", buildVersion(),
-		"database", house.store.Path(), "sources", len(s.sources), "destinations", len(s.destinations))
+	if err := house.listenBeside(ctx, w); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	house.logStart(listener.Addr())
 	return house.run(ctx, listener)
 }
 
@@ -72,14 +72,16 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 			}
 		})
 	}
+	h.beginBeside(stop)
 	part("serve", func() error { return serveUntilClosed(h.server, listener) })
 	part("dispatch", func() error { return h.dispatcher.Run(sending, hard) })
 	part("housekeeping", func() error { return h.keep(sending) })
 	part("store", func() error { return h.watchStore(sending) })
+	part("watch", func() error { return h.watch(sending) })
 
 	<-ctx.Done()
 	cause := context.Cause(ctx)
-	h.log.Info("weir stops", "cause", cause.Error())
+	h.log.Info("weir stops", webhook.LogReason, cause.Error())
 	h.drain(stopSending, cut)
 	if errors.Is(cause, context.Canceled) || errors.Is(cause, errIdle) || errors.As(cause, new(signalled)) {
 		return nil
@@ -104,6 +106,8 @@ func (h *house) drain(stopSending, cut context.CancelFunc) {
 	}
 	stopSending()
 	h.parts.Wait()
+	h.logStop()
+	h.endBeside(grace)
 	cancel()
 }
 
@@ -113,13 +117,4 @@ func serveUntilClosed(server *http.Server, listener net.Listener) error {
 		return err
 	}
 	return nil
-}
-
-// newLogger writes text to people at a terminal and JSON to everyone else.
-func newLogger(out io.Writer, s settings) *slog.Logger {
-	options := &slog.HandlerOptions{Level: s.logLevel}
-	if s.logFormat == "text" || s.logFormat != "json" && isTerminal(out) {
-		return slog.New(slog.NewTextHandler(out, options))
-	}
-	return slog.New(slog.NewJSONHandler(out, options))
 }

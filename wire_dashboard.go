@@ -14,8 +14,8 @@ import (
 func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
 	config := dashboard.Config{
 		Strangers: strangers,
-		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: h.store,
-		Destinations: h.dispatcher, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
+		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: watchedStore{h.store, h},
+		Destinations: watchedDispatcher{h.dispatcher, h}, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
 		Minutes: h.minutes, Stuck: h.dispatcher.Stuck, StallAfter: h.settings.stallAfter,
 		Version: buildVersion(), Log: h.log,
 	}

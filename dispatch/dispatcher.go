@@ -73,6 +73,8 @@ type Observation struct {
 	Record webhook.Record
 	// First reports a delivery's first request.
 	First bool
+	// Cut reports that weir itself ended the request, because it stops.
+	Cut bool
 	// Before is the state of the gates before the answer: a hold that began
 	// or ended is the difference to Record.Gates.
 	Before webhook.Destination

@@ -317,7 +317,7 @@ func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time
 	}
 	o.observe(Observation{
 		Source: record.Delivery.Source, Record: record, Before: before,
-		First: sent.Delivery.First(), ReceivedAt: receivedAt,
+		First: sent.Delivery.First(), Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
 	})
 }
 

@@ -27,7 +27,7 @@ func recoverer(log *slog.Logger) func(http.Handler) http.Handler {
 				log.ErrorContext(r.Context(), "request handler panicked",
 					webhook.LogError, fmt.Sprintf("%T", value),
 					webhook.LogRequest, w.Header().Get(requestIDHeader),
-					"stack", string(debug.Stack()))
+					webhook.LogStack, string(debug.Stack()))
 				if begun.wrote {
 					panic(http.ErrAbortHandler)
 				}

@@ -15,8 +15,8 @@ const (
 	LogAttempt     = "attempt"     // the number of an attempt
 	LogSecret      = "secret"      // the position of the secret that matched
 	LogBytes       = "bytes"       // the size of a body
-	LogDuration    = "duration"    // how long it took
-	LogWait        = "wait"        // how long until the next attempt
+	LogDuration    = "duration_ms" // how long it took, in milliseconds
+	LogWait        = "wait_ms"     // how long until the next attempt, in milliseconds
 	LogUntil       = "until"       // when a hold ends or is probed
 	LogClient      = "client"      // the client's network address
 	LogRequest     = "request"     // the request id that the client was told
@@ -24,4 +24,16 @@ const (
 	LogCount       = "count"       // how many
 	LogSuppressed  = "suppressed"  // lines that were left out in a flood
 	LogError       = "error"       // an error's text
+	LogAlert       = "alert"       // what a person is told
+	LogFrom        = "from"        // what chose a time: a header's name, or "own wait"
+	LogHeader      = "header"      // the name of a header, never its value
+	LogStack       = "stack"       // where a fault happened in the program
+	LogAddress     = "address"     // a network address that is listened on
+	LogVersion     = "version"     // of the program
+	LogDatabase    = "database"    // the path of the database
+	LogPragmas     = "pragmas"     // the database's settings in force
+	LogSettings    = "settings"    // settings by their names, without secrets
+	LogPending     = "pending"     // deliveries that wait
+	LogDead        = "dead"        // deliveries that ended without success
+	LogCut         = "cut"         // attempts that weir ended itself
 )

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// readProcess reads what the system and the runtime know of this process. What
+// a system does not tell is 0.
+func (m *meters) readProcess() {
+	m.gauge(float64(runtime.NumGoroutine()), metricGoroutines)
+	m.gauge(float64(heapBytes()), metricHeap)
+	m.gauge(processorSeconds(), metricProcessCPU)
+	m.gauge(float64(residentBytes()), metricProcessRSS)
+	m.gauge(float64(openFiles()), metricProcessFiles)
+	m.gauge(float64(m.started.UnixMilli())/1000, metricProcessStart)
+}
+
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+func processorSeconds() float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(used.Utime) + seconds(used.Stime)
+}
+
+// residentBytes reads the second number of proc_pid_statm(5), in pages.
+func residentBytes() int {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return 0
+	}
+	return pages * os.Getpagesize()
+}
+
+func openFiles() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+// volumeFree returns the bytes that are free to this process on the volume of
+// a file.
+func volumeFree(path string) uint64 {
+	var volume syscall.Statfs_t
+	if err := syscall.Statfs(filepath.Dir(path), &volume); err != nil {
+		return 0
+	}
+	return volume.Bavail * uint64(volume.Bsize)
+}
+
+// buildLabels are those of metricBuildInfo.
+func buildLabels() []string {
+	return []string{"version", buildVersion(), "commit", buildCommit(), "goversion", runtime.Version()}
+}
