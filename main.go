@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"os"
 	"os/signal"
@@ -18,6 +19,9 @@ import (
 )
 
 func main() {
+	// net/http writes the bytes of strange answers to the standard logger,
+	// past every redaction.
+	log.SetOutput(io.Discard)
 	ctx, stop := untilSignalled(context.Background())
 	defer stop()
 	os.Exit(exitStatus(run(ctx, theWorld(), os.Args[1:]), os.Stderr))
