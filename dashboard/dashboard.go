@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"weir/webhook"
 )
 
 // Dashboard is an [http.Handler] for every path that no other room takes.
@@ -86,6 +88,18 @@ type visit struct {
 	*http.Request
 	session session
 	now     time.Time
+	// seen are the destinations that were asked for.
+	seen map[string]seenStatus
+}
+
+// seenStatus is the state of a destination, or that there is none.
+type seenStatus struct {
+	webhook.Status
+	known bool
+}
+
+func newVisit(r *http.Request, of session, now time.Time) visit {
+	return visit{Request: r, session: of, now: now, seen: map[string]seenStatus{}}
 }
 
 // operator lets only operators through; others are led to the login.
@@ -97,7 +111,7 @@ func (d *Dashboard) operator(serve func(http.ResponseWriter, visit)) http.Handle
 			d.redirect(w, r, "/login?next="+url.QueryEscape(local(r.URL.RequestURI())))
 			return
 		}
-		serve(w, visit{Request: r, session: found, now: now})
+		serve(w, newVisit(r, found, now))
 	}
 }
 
@@ -129,7 +143,7 @@ func (d *Dashboard) change(serve func(http.ResponseWriter, visit)) http.HandlerF
 		case !d.sessions.meant(found, r.PostForm.Get("form")):
 			d.complain(w, r, http.StatusForbidden, "This form was not made for your session, so nothing was changed. Go back, reload the page, and try again.")
 		default:
-			serve(w, visit{Request: r, session: found, now: now})
+			serve(w, newVisit(r, found, now))
 		}
 	}
 }

@@ -139,12 +139,7 @@ func (d *Dashboard) delivery(v visit, of webhook.Delivery) deliveryView {
 		Tone: stateTone(of.State), Detail: clip(of.Detail, maxField), Spent: of.Spent,
 		Finished: v.at(of.FinishedAt),
 	}
-	var status webhook.Status
-	known := false
-	if d.config.Destinations != nil {
-		found, err := d.config.Destinations.Status(of.Destination, v.now)
-		status, known = found, err == nil
-	}
+	status, known := d.status(v, of.Destination)
 	view.MaxAttempts = status.Policy.MaxAttempts
 	switch of.State {
 	case webhook.Delivered:
@@ -159,6 +154,21 @@ func (d *Dashboard) delivery(v visit, of webhook.Delivery) deliveryView {
 		}
 	}
 	return view
+}
+
+// status returns a destination's state, which a visit asks for once. False: it
+// is not configured any more.
+func (d *Dashboard) status(v visit, name string) (webhook.Status, bool) {
+	if found, asked := v.seen[name]; asked {
+		return found.Status, found.known
+	}
+	var found seenStatus
+	if d.config.Destinations != nil {
+		status, err := d.config.Destinations.Status(name, v.now)
+		found = seenStatus{status, err == nil}
+	}
+	v.seen[name] = found
+	return found.Status, found.known
 }
 
 // wait says what a pending delivery waits for, and until when.

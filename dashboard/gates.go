@@ -188,16 +188,12 @@ func windows(status webhook.Status) []windowView {
 // waitingCounts splits what is pending by what it waits for. Behind a closed
 // gate all of it waits for the gate.
 func waitingCounts(queue webhook.Queue, status webhook.Status) []waitingCount {
-	counts := map[webhook.WaitingFor]int{}
 	out := min(len(status.InFlight), queue.Pending)
-	counts[webhook.WaitInFlight] = out
+	counts := map[webhook.WaitingFor]int{webhook.WaitInFlight: out}
 	if gate := status.Gate.WaitingFor; gate != webhook.WaitDue && gate != "" {
 		counts[gate] += queue.Pending - out
 	} else {
-		// What is in flight was due when it was sent.
-		due := max(queue.Due-out, 0)
-		counts[webhook.WaitDue] = due
-		counts[webhook.WaitBackoff] = max(queue.Pending-out-due, 0)
+		openCounts(counts, queue, status)
 	}
 	var list []waitingCount
 	for _, word := range webhook.WaitingFors() {
@@ -206,4 +202,24 @@ func waitingCounts(queue webhook.Queue, status webhook.Status) []waitingCount {
 		}
 	}
 	return list
+}
+
+// openCounts splits what is pending behind an open gate: the retry budget holds
+// back retries only, and full slots what is due.
+func openCounts(counts map[webhook.WaitingFor]int, queue webhook.Queue, status webhook.Status) {
+	// What is in flight was due when it was sent.
+	left := queue.Pending - counts[webhook.WaitInFlight]
+	due := max(queue.Due-counts[webhook.WaitInFlight], 0)
+	if status.Policy.RetryBudget.N > 0 && status.RetriesLeft == 0 {
+		retries := min(queue.Retries, left)
+		counts[webhook.WaitBudget] += retries
+		left, due = left-retries, max(due-queue.DueRetries, 0)
+	}
+	word := webhook.WaitDue
+	if status.Full {
+		word = webhook.WaitPace
+	}
+	due = min(due, left)
+	counts[word] += due
+	counts[webhook.WaitBackoff] += left - due
 }

@@ -19,7 +19,7 @@ type verdict struct {
 type point struct {
 	Tone tone
 	Text string
-	// When is the time that Text speaks of, none where it speaks of none.
+	// When is the time of the next try, none where it has none.
 	When moment
 	Link string
 	// Call is the text of the link.
@@ -82,7 +82,7 @@ func (d destinationView) points(stallAfter time.Duration) []point {
 	case d.NeedsPerson:
 		points = append(points, point{toneBad, fmt.Sprintf("%s: %s, and waiting alone will not help. %s", d.Name, d.Why, d.advice()), d.Next, link, "Look"})
 	case len(d.Holds) > 0:
-		points = append(points, point{toneWait, fmt.Sprintf("%s: %s; %s waiting. The next request goes", d.Name, d.Why, are(d.Queue.Pending)), d.Next, link, "Why"})
+		points = append(points, point{toneWait, fmt.Sprintf("%s: %s; %s waiting.", d.Name, d.Why, are(d.Queue.Pending)), d.Next, link, "Why"})
 	case late:
 		points = append(points, point{toneBad, fmt.Sprintf("%s is not held, but its oldest delivery has been due for %s.", d.Name, span(d.OldestDue.Now.Sub(d.OldestDue.At))), moment{}, link, "Look"})
 	}

@@ -18,10 +18,11 @@
     return data;
   };
 
+  const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   const line = (label, stroke, extra) => ({
-    label, stroke: colour(stroke), width: 2, points: { show: false }, ...extra,
+    label, value: (self, n) => n ?? "–", stroke: colour(stroke), width: 2, points: { show: false }, ...extra,
   });
 
   const options = (width) => {
@@ -33,11 +34,11 @@
       width, height: 215, cursor: { y: false },
       scales: { y: { range: (self, low, high) => [0, Math.max(4, high * 1.1)] } },
       axes: [
-        { ...axis, values: (self, ticks) => ticks.map((at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })) },
+        { ...axis, values: (self, ticks) => ticks.map(clock) },
         { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7], size: 56 },
       ],
       series: [
-        { label: "Minute", value: (self, at) => at == null ? "–" : new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) },
+        { label: "Minute", value: (self, at) => at == null ? "–" : clock(at) },
         line("received", "--chart-in"),
         line("sent", "--chart-out"),
         line("delivered", "--chart-done", { dash: [4, 3] }),
