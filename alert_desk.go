@@ -178,7 +178,7 @@ func (d *alertDesk) tick(now time.Time) {
 	d.decide(func(a *alerts) []string {
 		var due []string
 		for source, r := range d.rhythms {
-			if patience, _ := r.patience(now); r.silent(now, d.started) {
+			if patience, _ := r.patience(); r.silent(now, d.started) {
 				due = append(due, a.begin(matter{alertSilent, source}, fmt.Sprintf(
 					"source %s is silent: nothing since %s, longer than the %s that its rhythm allows",
 					source, r.last.UTC().Format(time.RFC3339), patience.Truncate(time.Second)), now)...)

@@ -77,15 +77,15 @@ func (r rhythm) followedBy(later rhythm) rhythm {
 }
 
 // patience is how long a source may be silent: three times the longest gap of
-// the last two weeks, within bounds. It reports false for a source that has
-// never been active.
-func (r rhythm) patience(now time.Time) (time.Duration, bool) {
+// the two weeks up to its last event, within bounds. It reports false for a
+// source that has never been active.
+func (r rhythm) patience() (time.Duration, bool) {
 	if r.events < rhythmEvents {
 		return 0, false
 	}
 	longest := time.Duration(0)
 	for _, gap := range r.days {
-		if gap.day > now.Unix()/86400-rhythmDays {
+		if gap.day > r.last.Unix()/86400-rhythmDays {
 			longest = max(longest, gap.longest)
 		}
 	}
@@ -100,7 +100,7 @@ func (r rhythm) patience(now time.Time) (time.Duration, bool) {
 // allows. The time before since, when nobody could have heard it, does not
 // count.
 func (r rhythm) silent(now, since time.Time) bool {
-	patience, active := r.patience(now)
+	patience, active := r.patience()
 	from := r.last
 	if since.After(from) {
 		from = since
