@@ -216,11 +216,61 @@ func TestTheHotQueriesSearchAndNeitherScanNorSort(t *testing.T) {
 		{eventCandidates, []any{0, 1, 2}},
 		{queueQuery, []any{"app", 0}},
 	} {
-		for step := range strings.SplitSeq(plan(t, store, q.text, q.args...), "\n") {
-			if strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" || strings.Contains(step, "TEMP B-TREE") {
-				t.Errorf("%q in\n%s", step, q.text)
+		wantSearches(t, store, q.text, q.args...)
+	}
+}
+
+// wantSearches checks that a query looks rows up and reads them in order. What
+// has one place may be sorted.
+func wantSearches(t *testing.T, store *Store, text string, args ...any) {
+	t.Helper()
+	for step := range strings.SplitSeq(plan(t, store, text, args...), "\n") {
+		sorts := strings.Contains(step, "TEMP B-TREE") && !strings.HasSuffix(step, "FOR LAST TERM OF ORDER BY")
+		if strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" || sorts {
+			t.Errorf("%q in\n%s", step, text)
+		}
+	}
+}
+
+func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
+	store, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "weir.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	now := time.Now()
+	base := walk{within: newSpan(now, now), limit: 51}
+	err = store.reads.view(t.Context(), func(v view) error {
+		for _, query := range []webhook.EventQuery{
+			{}, {Source: "a"}, {Key: "k", Source: "a"}, {State: webhook.Dead, Destination: "d"},
+			{State: webhook.Dead, Destination: "d", Source: "a"}, {State: webhook.Delivered}, {Destination: "d", Source: "a"},
+		} {
+			walks, err := v.eventWalks(query, cursor{seq: 1}, base)
+			if err != nil {
+				return err
+			}
+			for _, w := range walks {
+				text, args := w.query(w.seq)
+				wantSearches(t, store, text, args...)
 			}
 		}
+		for _, query := range []webhook.DeliveryQuery{
+			{}, {Source: "a"}, {Destination: "d"}, {State: webhook.Dead, Destination: "d", Reason: webhook.DeadExpired},
+			{State: webhook.Pending, Destination: "d", Source: "a", Due: webhook.DueNow}, {Only: []webhook.ID{{1}}},
+		} {
+			walks, err := v.deliveryWalks(query, cursor{1, "d"}, base)
+			if err != nil {
+				return err
+			}
+			for _, w := range walks {
+				text, args := w.query(deliveryColumns)
+				wantSearches(t, store, text, args...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -166,6 +166,15 @@ func TestTwoNamesOfOneDatabaseMeetAtOneLock(t *testing.T) {
 	}
 }
 
+func TestALinkToNothingIsRefused(t *testing.T) {
+	directory := t.TempDir()
+	link := filepath.Join(directory, "link.db")
+	if err := os.Symlink(filepath.Join(directory, "none.db"), link); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, link, "symbolic link")
+}
+
 func TestOddPathsAreTakenLiterally(t *testing.T) {
 	for _, name := range []string{"a b.db", "q?mode=memory.db", "h#h.db", "p%20p.db", "ä.db", "a&b=c.db"} {
 		path := filepath.Join(t.TempDir(), name)

@@ -18,6 +18,9 @@ func resolve(path string) (string, error) {
 	}
 	target, err := filepath.EvalSymlinks(absolute)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(absolute); err == nil {
+			return "", notUsable("database", absolute, errDangling)
+		}
 		directory, err := filepath.EvalSymlinks(filepath.Dir(absolute))
 		if err != nil {
 			return "", notUsable("directory of the database", filepath.Dir(absolute), err)
@@ -29,6 +32,9 @@ func resolve(path string) (string, error) {
 	}
 	return target, nil
 }
+
+// errDangling is a link that would let two names lead to one new file.
+var errDangling = errors.New("a symbolic link to a file that does not exist")
 
 // probe proves that the directory takes what SQLite will ask of it: files are
 // created, synced, renamed and removed there. SQLite's own message for a

@@ -163,6 +163,40 @@ func wantWhole(t *testing.T, store *sqlite.Store, ids map[webhook.ID]bool) {
 	}
 }
 
+// A machine that loses its power may have written the log in part. Whatever its
+// length, the store opens and has whole events only; with its full length, all.
+func TestB62ATornLogLosesNoPartOfAnEvent(t *testing.T) {
+	store := open(t)
+	all := map[webhook.ID]bool{}
+	for _, in := range fill(t, store, 100, 1024) {
+		all[in.Event.ID] = true
+	}
+	database, err := os.ReadFile(store.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(store.Path() + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, length := range []int{0, 31, 5000, len(log) / 3, len(log) / 2, len(log) - 5000, len(log) - 1, len(log)} {
+		path := filepath.Join(t.TempDir(), "torn.db")
+		err := errors.Join(os.WriteFile(path, database, 0o600), os.WriteFile(path+"-wal", log[:length], 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want map[webhook.ID]bool
+		if length == len(log) {
+			want = all
+		}
+		torn := openAt(t, path)
+		wantWhole(t, torn, want)
+		if err := torn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestB64TheSuiteHoldsInEveryZone(t *testing.T) {
 	for _, zone := range []string{"UTC", "America/Los_Angeles", "Asia/Kathmandu"} {
 		t.Run(zone, func(t *testing.T) {

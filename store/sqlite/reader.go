@@ -19,15 +19,24 @@ type readers struct {
 	gate sync.RWMutex
 }
 
-// row reads one row; none is webhook.ErrNotFound.
+// row reads one row; none is webhook.ErrNotFound. Such queries end by
+// themselves at once: to make them cancellable would cost a goroutine each.
 func (r *readers) row(ctx context.Context, text string, args []any, dest ...any) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx = context.WithoutCancel(ctx)
 	r.gate.RLock()
 	defer r.gate.RUnlock()
 	return notFound(r.db.QueryRowContext(ctx, text, args...).Scan(dest...))
 }
 
-// each calls scan for every row.
+// each calls scan for every row of a short list; it is not cancellable either.
 func (r *readers) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx = context.WithoutCancel(ctx)
 	r.gate.RLock()
 	defer r.gate.RUnlock()
 	rows, err := r.db.QueryContext(ctx, text, args...)
@@ -51,6 +60,12 @@ func (r *readers) quiet(f func()) {
 	r.gate.Lock()
 	defer r.gate.Unlock()
 	f()
+}
+
+// close ends the pool when the last query has ended.
+func (r *readers) close() (err error) {
+	r.quiet(func() { err = r.db.Close() })
+	return err
 }
 
 // notFound translates the absence of a row.

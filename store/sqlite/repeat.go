@@ -56,18 +56,23 @@ const places = 16
 // acceptKnown is the path of everything that the insert refused.
 func (s *session) acceptKnown(a *arrival) (webhook.Receipt, error) {
 	first, found, err := s.find(a)
+	if err != nil {
+		return webhook.Receipt{}, err
+	}
+	if found {
+		return s.compare(a, first)
+	}
+	return s.acceptElsewhere(a, a.dedupe, nil)
+}
+
+// acceptElsewhere stores an event that has no equal: only its place can be
+// taken, and the next one is tried.
+func (s *session) acceptElsewhere(a *arrival, name, conflictOf []byte) (webhook.Receipt, error) {
 	for range places {
-		if err != nil {
-			return webhook.Receipt{}, err
-		}
-		if found {
-			return s.compare(a, first)
-		}
-		inserted, err := s.insert(a, a.dedupe, nil)
+		inserted, err := s.insert(a, name, conflictOf)
 		if err != nil || inserted {
 			return a.accepted(), err
 		}
-		first, found, err = s.find(a)
 	}
 	return webhook.Receipt{}, errors.New("no free place in the order of receipt")
 }
@@ -107,13 +112,7 @@ func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (
 	if _, err := s.exec(release, older, name); err != nil {
 		return webhook.Receipt{}, err
 	}
-	for range places {
-		inserted, err := s.insert(a, name, conflictOf)
-		if err != nil || inserted {
-			return a.accepted(), err
-		}
-	}
-	return webhook.Receipt{}, errors.New("no free place in the order of receipt")
+	return s.acceptElsewhere(a, name, conflictOf)
 }
 
 // repeat counts a duplicate and makes the event's dead deliveries pending

@@ -156,7 +156,7 @@ func (s *Store) close(ctx context.Context) error {
 	}
 	s.owned.Wait()
 	var err error
-	if err = s.reads.db.Close(); err == nil && s.writer.err == nil {
+	if err = s.reads.close(); err == nil && s.writer.err == nil {
 		err = s.session.markStopped()
 	}
 	return errors.Join(err, s.release())
@@ -166,7 +166,7 @@ func (s *Store) close(ctx context.Context) error {
 func (s *Store) release() error {
 	var errs []error
 	if s.reads != nil {
-		errs = append(errs, s.reads.db.Close())
+		errs = append(errs, s.reads.close())
 	}
 	if s.session != nil {
 		errs = append(errs, s.session.close())

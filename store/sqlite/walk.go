@@ -13,7 +13,7 @@ import (
 
 // walkBudget bounds how many rows one page may look at where a filter has no
 // index. A page that has used it up is short and has a cursor to go on with.
-const walkBudget = 20_000
+const walkBudget = 100_000
 
 // span is a range of places: from (inclusive) to (exclusive).
 type span struct{ from, to int64 }
@@ -117,11 +117,15 @@ func (v view) walk(w walk, columns string, scan func(*sql.Rows) error) (rest int
 	if err != nil {
 		return 0, err
 	}
+	text, args := w.query(columns)
+	return rest, v.each(text, args, scan)
+}
+
+func (w walk) query(columns string) (text string, args []any) {
 	all := w.fixed.and(w.seq+` >= ?`, w.within.from).and(w.seq+` < ?`, w.within.to)
 	where, args := append(all, w.filter...).clause()
-	text := fmt.Sprintf(`SELECT %s FROM %s%s%s ORDER BY %s DESC%s LIMIT %d`,
-		columns, w.along, w.join, where, w.seq, w.ties, w.limit)
-	return rest, v.each(text, args, scan)
+	return fmt.Sprintf(`SELECT %s FROM %s%s%s ORDER BY %s DESC%s LIMIT %d`,
+		columns, w.along, w.join, where, w.seq, w.ties, w.limit), args
 }
 
 // unfinished returns a walk for each destination that has deliveries in an

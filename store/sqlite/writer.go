@@ -139,12 +139,6 @@ func (w *writer) run() {
 		select {
 		case op := <-w.queue:
 			w.process(w.gather(op))
-			continue
-		default:
-		}
-		select {
-		case op := <-w.queue:
-			w.process(w.gather(op))
 		case <-w.stop:
 			if len(w.queue) == 0 {
 				return

@@ -112,10 +112,9 @@ var dueCases = []testCase{
 		}
 	}},
 	{"counts the queue", func(b *bench) {
-		gates := b.own()
 		b.finish("dead", webhook.OutcomeRejected)
 		b.finish("done", webhook.OutcomeDelivered)
-		gates = b.own()
+		gates := b.own()
 		b.pass(time.Second)
 		b.event("first")
 		oldest := b.stored()
