@@ -62,6 +62,10 @@ func (s *sessions) begin(now time.Time) (session, string) {
 // open checks a cookie's value. It reports false for one that this process did
 // not make, that has expired, or that was logged out.
 func (s *sessions) open(value string, now time.Time) (session, bool) {
+	// Base64 skips line breaks, so that one session would have many cookies.
+	if len(value) != base64.RawURLEncoding.EncodedLen(sessionLength) {
+		return session{}, false
+	}
 	text, err := base64.RawURLEncoding.Strict().DecodeString(value)
 	if err != nil || len(text) != sessionLength {
 		return session{}, false
