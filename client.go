@@ -16,7 +16,7 @@ import (
 
 // The bounds of one request of a client command.
 const (
-	clientTimeout = 30 * time.Second
+	clientTimeout = 2 * time.Minute // as the service bounds its answers
 	// maxClientAnswer is the largest answer that is read, in bytes.
 	maxClientAnswer = 64 << 20
 )

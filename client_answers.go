@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"time"
 
 	"weir/webhook"
@@ -130,6 +129,3 @@ type apiReceipt struct {
 	Duplicate bool       `json:"duplicate"`
 	Reopened  bool       `json:"reopened"`
 }
-
-// raw is an item as the service wrote it, for output as JSON.
-type raw = json.RawMessage

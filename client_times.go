@@ -33,6 +33,8 @@ func fromNow(d time.Duration) string {
 func rounded(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
 	case d < 10*time.Second:
 		return d.Round(100 * time.Millisecond).String()
 	case d < time.Minute:

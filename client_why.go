@@ -46,3 +46,29 @@ func shortened(text string, most int) string {
 	}
 	return text
 }
+
+// meaningOfWait explains in a few words what a delivery waits for.
+func meaningOfWait(reason webhook.WaitingFor) string {
+	meaning := map[webhook.WaitingFor]string{
+		webhook.WaitDue:      "it is due",
+		webhook.WaitInFlight: "it is being sent",
+		webhook.WaitBackoff:  "the last attempt failed",
+		webhook.WaitBreaker:  "the destination has failed too often",
+		webhook.WaitBudget:   "the allowance of requests is used up",
+		webhook.WaitPace:     "the pace is kept",
+	}[reason]
+	return fmt.Sprintf("waits for %s (%s)", reason, cmp.Or(meaning, meaningOfHold(webhook.HoldReason(reason))))
+}
+
+// meaningOfDead explains in a few words why a delivery ended.
+func meaningOfDead(reason webhook.DeadReason) string {
+	meaning := map[webhook.DeadReason]string{
+		webhook.DeadRejected:    "the destination refused this payload",
+		webhook.DeadTooLarge:    "these bytes are too large for the destination",
+		webhook.DeadMisdirected: "the destination's address seems to be wrong",
+		webhook.DeadExhausted:   "all attempts are spent",
+		webhook.DeadExpired:     "it waited longer than MAX_AGE",
+		webhook.DeadCancelled:   "somebody cancelled it",
+	}[reason]
+	return fmt.Sprintf("%s (%s)", reason, meaning)
+}

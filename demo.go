@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -20,17 +19,10 @@ import (
 // senders in front of it and a downstream that has a bad day behind it, beside
 // a loop that retries at once and for ever.
 func demoCommand(ctx context.Context, w world, args []string) error {
-	flags := flag.NewFlagSet("weir demo", flag.ContinueOnError)
-	flags.SetOutput(w.stderr)
-	stay := flags.Bool("stay", false, "keep running afterwards, and print the dashboard's address and token")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return usageError{err}
-	}
-	if flags.NArg() > 0 {
-		return usagef("weir demo takes no arguments but --stay")
+	flags := newFlags(w, "demo")
+	stay := flags.Bool("stay", false, "")
+	if _, err := parse(flags, args, 0); err != nil {
+		return unlessHelped(err)
 	}
 	plan := demoPlan()
 	if *stay {
@@ -225,7 +217,7 @@ one again: this time it is taken. Or from another terminal:
   export WEIR_URL=%s WEIR_API_TOKEN=%s
   weir status
   weir events
-  weir redeliver --filter state=dead
+  weir redeliver --filter state=dead --yes
 `, d.url, d.token, d.url, d.token)
 	<-ctx.Done()
 	return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // helpCommand prints the commands and every setting; with the name of a
-// command its line alone; with --markdown or --env the forms of the README and
+// command what there is to know about that; with --markdown or --env the forms of the README and
 // of .env.example.
 func helpCommand(_ context.Context, w world, args []string) error {
 	switch {
@@ -23,13 +23,7 @@ func helpCommand(_ context.Context, w world, args []string) error {
 	case "--env":
 		return envExample(w.stdout)
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			_, err := fmt.Fprintf(w.stdout, "weir %s: %s\n", c.name, c.summary)
-			return err
-		}
-	}
-	return usagef("there is no command %q; weir help lists them", args[0])
+	return printCommandHelp(w.stdout, args[0])
 }
 
 // group is one of the three sets of settings, as the help shows it.

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/webhook"
+)
+
+// eventsCall is a call of "weir events".
+type eventsCall struct {
+	query  url.Values
+	limit  int
+	json   bool
+	follow bool
+}
+
+// eventsCommand is "weir events".
+func eventsCommand(ctx context.Context, w world, args []string) error {
+	call, err := parseEvents(w, args)
+	if err != nil {
+		return unlessHelped(err)
+	}
+	c, err := operator(w)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	l := listing{call: call, client: c, show: showEvent(w.stdout, call)}
+	if call.follow {
+		return l.follow(ctx)
+	}
+	return l.newestFirst(ctx)
+}
+
+// parseEvents reads the flags.
+func parseEvents(w world, args []string) (eventsCall, error) {
+	call := eventsCall{query: url.Values{}}
+	flags := newFlags(w, "events")
+	for _, name := range []string{"source", "key", "state", "destination"} {
+		flags.Func(name, "", func(value string) error {
+			call.query.Set(name, value)
+			return nil
+		})
+	}
+	for _, name := range []string{"since", "until"} {
+		flags.Func(name, "", func(value string) error {
+			at, err := instant(value, time.Now())
+			call.query.Set(name, at.UTC().Format(time.RFC3339Nano))
+			return err
+		})
+	}
+	flags.IntVar(&call.limit, "limit", webhook.DefaultPage, "")
+	flags.BoolVar(&call.json, "json", false, "")
+	flags.BoolVar(&call.follow, "follow", false, "")
+	if _, err := parse(flags, args, 0); err != nil {
+		return call, err
+	}
+	if call.limit < 1 {
+		return call, usagef("weir events: --limit wants a number of at least 1")
+	}
+	return call, nil
+}
+
+// eventRow is one event and the JSON that the service gave for it.
+type eventRow struct {
+	apiEvent
+	text json.RawMessage
+}
+
+// UnmarshalJSON keeps the text too.
+func (r *eventRow) UnmarshalJSON(text []byte) error {
+	r.text = slices.Clone(text)
+	return json.Unmarshal(text, &r.apiEvent)
+}
+
+// showEvent returns what prints an event: as JSON, or as the row of a table
+// whose head is printed at once.
+func showEvent(out io.Writer, call eventsCall) func(eventRow) error {
+	if call.json {
+		return func(e eventRow) error {
+			_, err := fmt.Fprintf(out, "%s\n", e.text)
+			return err
+		}
+	}
+	const row = "%-36s  %-20s  %-16s  %-36s  %8s  %s\n"
+	fmt.Fprintf(out, row, "EVENT", "RECEIVED", "SOURCE", "KEY", "BYTES", "DELIVERIES")
+	return func(e eventRow) error {
+		key := plainLine(e.Key)
+		if e.Duplicates > 0 {
+			key += fmt.Sprintf(" ×%d", e.Duplicates+1)
+		}
+		_, err := fmt.Fprintf(out, row, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
+			e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e.apiEvent))
+		return err
+	}
+}
+
+// deliveriesOf tells in a few words how the deliveries of an event stand.
+func deliveriesOf(e apiEvent) string {
+	var list []string
+	for _, d := range e.Deliveries {
+		line := d.Destination + " " + string(d.State)
+		switch d.State {
+		case webhook.Pending:
+			line += " " + string(d.WaitingFor)
+		case webhook.Dead:
+			line += " " + string(d.Reason)
+		}
+		list = append(list, line)
+	}
+	return strings.Join(list, ", ")
+}
+
+// listing goes through a list of events.
+type listing struct {
+	call   eventsCall
+	client *client
+	show   func(eventRow) error
+}
+
+// newestFirst prints the list as the service gives it.
+func (l listing) newestFirst(ctx context.Context) error {
+	rows, err := l.fetch(ctx, l.call.query, l.call.limit)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := l.show(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetch reads page after page, up to so many events.
+func (l listing) fetch(ctx context.Context, query url.Values, most int) ([]eventRow, error) {
+	var rows []eventRow
+	asked := cloneValues(query)
+	for {
+		asked.Set("limit", strconv.Itoa(min(most-len(rows), webhook.MaxPage)))
+		var list listOf[eventRow]
+		if err := l.client.get(ctx, "/v1/events?"+asked.Encode(), &list); err != nil {
+			return nil, err
+		}
+		rows = append(rows, list.Items...)
+		if list.NextCursor == nil || len(rows) >= most {
+			return rows, nil
+		}
+		asked.Set("cursor", *list.NextCursor)
+	}
+}
+
+// cloneValues copies a query.
+func cloneValues(from url.Values) url.Values {
+	made := url.Values{}
+	for name, values := range from {
+		made[name] = slices.Clone(values)
+	}
+	return made
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+)
+
+// newFlags returns the flags of a command, whose help is that of "weir help".
+func newFlags(w world, name string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() { _ = printCommandHelp(w.stdout, name) }
+	return flags
+}
+
+// errHelped ends a command that was only asked for its help.
+var errHelped = errors.New("help was printed")
+
+// parse reads flags and arguments, which may stand in any order: "weir send
+// github --count 3" is what people write. It returns the arguments, at most
+// so many.
+func parse(flags *flag.FlagSet, args []string, most int) ([]string, error) {
+	var given []string
+	for len(args) > 0 {
+		err := flags.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, errHelped
+		}
+		if err != nil {
+			return nil, usagef("weir %s: %w; see weir help %s", flags.Name(), err, flags.Name())
+		}
+		if args = flags.Args(); len(args) > 0 {
+			given, args = append(given, args[0]), args[1:]
+		}
+	}
+	if len(given) > most {
+		return nil, usagef("weir %s: %d arguments are too many; see weir help %s", flags.Name(), len(given), flags.Name())
+	}
+	return given, nil
+}
+
+// unlessHelped is nil for a command that has printed its help.
+func unlessHelped(err error) error {
+	if errors.Is(err, errHelped) {
+		return nil
+	}
+	return err
+}
+
+// instant reads a time (RFC 3339), or how long ago it was (90m).
+func instant(text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is no time such as 2026-11-30T03:27:11Z and no length such as 90m", text)
+	}
+	return at, nil
+}

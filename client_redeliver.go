@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/webhook"
+)
+
+// redeliverCall is a call of "weir redeliver".
+type redeliverCall struct {
+	id          webhook.ID
+	destination string
+	filter      map[string]string // nil names one delivery
+	force       bool
+	yes         bool
+}
+
+// redeliverCommand is "weir redeliver": of one delivery, or of all that match.
+func redeliverCommand(ctx context.Context, w world, args []string) error {
+	call, err := parseRedeliver(w, args)
+	if err != nil {
+		return unlessHelped(err)
+	}
+	c, err := operator(w)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if call.filter == nil {
+		return c.redeliverOne(ctx, w.stdout, call)
+	}
+	return c.redeliverMany(ctx, w.stdout, call)
+}
+
+// parseRedeliver reads the arguments of both forms.
+func parseRedeliver(w world, args []string) (redeliverCall, error) {
+	var call redeliverCall
+	flags := newFlags(w, "redeliver")
+	flags.BoolVar(&call.force, "force", false, "")
+	flags.BoolVar(&call.yes, "yes", false, "")
+	flags.Func("filter", "", func(text string) (err error) {
+		call.filter, err = parseFilter(text)
+		return err
+	})
+	given, err := parse(flags, args, 2)
+	if err != nil {
+		return call, err
+	}
+	switch {
+	case call.filter != nil && len(given) > 0:
+		return call, usagef("weir redeliver: either name one delivery or give a filter")
+	case call.filter != nil:
+		return call, nil
+	case len(given) != 2:
+		return call, usagef("weir redeliver: name an event and a destination, or give --filter; see weir help redeliver")
+	}
+	call.destination = given[1]
+	if call.id, err = webhook.ParseID(given[0]); err != nil {
+		return call, usagef("weir redeliver: %q is not the id of an event; weir status KEY shows it", given[0])
+	}
+	return call, nil
+}
+
+// parseFilter reads name=value pairs between commas. The service knows which
+// names there are; times may also be told as how long ago.
+func parseFilter(text string) (map[string]string, error) {
+	filter := map[string]string{}
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
+		if !found || name == "" || value == "" {
+			return nil, errors.New("want a form like state=dead,reason=rejected")
+		}
+		if name == "since" || name == "until" {
+			at, err := instant(value, time.Now())
+			if err != nil {
+				return nil, err
+			}
+			value = at.UTC().Format(time.RFC3339Nano)
+		}
+		if _, twice := filter[name]; twice {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		filter[name] = value
+	}
+	return filter, nil
+}
+
+// redeliverOne makes one delivery pending again.
+func (c *client) redeliverOne(ctx context.Context, out io.Writer, call redeliverCall) error {
+	path := fmt.Sprintf("/v1/events/%s/deliveries/%s/redeliver", call.id, url.PathEscape(call.destination))
+	var changed struct {
+		State webhook.State `json:"state"`
+	}
+	err := c.post(ctx, path, exchange{body: map[string]bool{"force": call.force}, into: &changed})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s to %s is %s again; weir status %s shows what becomes of it\n",
+		call.id, call.destination, changed.State, call.id)
+	return err
+}
+
+// bulkAsk and bulkAnswer are those of POST /v1/redeliver.
+type bulkAsk struct {
+	Filter map[string]string `json:"filter"`
+	DryRun bool              `json:"dry_run"`
+	Force  bool              `json:"force"`
+}
+
+type bulkAnswer struct {
+	Matched     int  `json:"matched"`
+	Redelivered int  `json:"redelivered"`
+	Skipped     int  `json:"skipped"`
+	More        bool `json:"more"`
+}
+
+// redeliverMany counts what matches and, when told to, sends it again, in as
+// many steps as the service needs.
+func (c *client) redeliverMany(ctx context.Context, out io.Writer, call redeliverCall) error {
+	ask := bulkAsk{Filter: call.filter, DryRun: true, Force: call.force}
+	var count bulkAnswer
+	if err := c.post(ctx, "/v1/redeliver", exchange{body: ask, into: &count}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "matching deliveries: %s\n", atLeast(count))
+	switch {
+	case count.Matched == 0:
+		return nil
+	case !call.yes:
+		_, err := fmt.Fprintln(out, "nothing was sent; with --yes they are")
+		return err
+	}
+	ask.DryRun = false
+	for sent := 0; ; {
+		var done bulkAnswer
+		if err := c.post(ctx, "/v1/redeliver", exchange{body: ask, into: &done}); err != nil {
+			return err
+		}
+		sent += done.Redelivered
+		fmt.Fprintf(out, "%d are pending again, %d were skipped by their state\n", sent, done.Skipped)
+		// Without progress the same would match for ever.
+		if !done.More || done.Redelivered == 0 {
+			return nil
+		}
+	}
+}
+
+// atLeast shows a count that may have reached its bound.
+func atLeast(count bulkAnswer) string {
+	if count.More {
+		return fmt.Sprintf("%d or more", count.Matched)
+	}
+	return strconv.Itoa(count.Matched)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"weir/webhook"
+)
+
+// statusCommand is "weir status": of the whole service, or of one event.
+func statusCommand(ctx context.Context, w world, args []string) error {
+	given, err := parse(newFlags(w, "status"), args, 1)
+	if err != nil {
+		return unlessHelped(err)
+	}
+	c, err := operator(w)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if len(given) == 1 {
+		return c.printEvents(ctx, w.stdout, given[0])
+	}
+	return c.printService(ctx, w.stdout)
+}
+
+// printEvents writes the timelines of the events that bear an id, or a
+// sender's id.
+func (c *client) printEvents(ctx context.Context, out io.Writer, name string) error {
+	found, err := c.findEvents(ctx, name)
+	if err != nil {
+		return err
+	}
+	for i, event := range found {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		printTimeline(out, event, time.Now())
+	}
+	return nil
+}
+
+// findEvents returns the event with an id, else those with a key: several
+// sources may use the same one.
+func (c *client) findEvents(ctx context.Context, name string) ([]apiEvent, error) {
+	if id, err := webhook.ParseID(name); err == nil {
+		var event apiEvent
+		err := c.get(ctx, "/v1/events/"+id.String(), &event)
+		if err == nil {
+			return []apiEvent{event}, nil
+		}
+		if !notFound(err) {
+			return nil, err
+		}
+	}
+	var list listOf[apiEvent]
+	if err := c.get(ctx, "/v1/events?key="+url.QueryEscape(name), &list); err != nil {
+		return nil, err
+	}
+	if len(list.Items) == 0 {
+		return nil, fmt.Errorf("no event has the id or the key %q", name)
+	}
+	for i := range list.Items {
+		if err := c.get(ctx, "/v1/events/"+list.Items[i].ID.String(), &list.Items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list.Items, nil
+}
+
+// printService writes how destinations and sources are.
+func (c *client) printService(ctx context.Context, out io.Writer) error {
+	var destinations listOf[apiDestination]
+	var sources listOf[apiSource]
+	var stats apiStats
+	for _, ask := range []struct {
+		path string
+		into any
+	}{{"/v1/destinations", &destinations}, {"/v1/sources", &sources}, {"/v1/stats?minutes=60", &stats}} {
+		if err := c.get(ctx, ask.path, ask.into); err != nil {
+			return err
+		}
+	}
+	now := time.Now()
+	fmt.Fprintln(out, "destinations")
+	for _, d := range destinations.Items {
+		printDestination(out, d, now)
+	}
+	fmt.Fprintln(out, "\nsources")
+	printSources(out, sources.Items, now)
+	fmt.Fprintln(out, "\nthe last hour")
+	printStats(out, stats)
+	return nil
+}
+
+// printDestination writes a destination's state, why, and what is queued.
+func printDestination(out io.Writer, d apiDestination, now time.Time) {
+	fmt.Fprintf(out, "  %s: %s\n", d.Name, d.State)
+	reason, until, because := whyHeld(d)
+	if reason != "" {
+		since := d.Breaker.Since
+		if d.Hold != nil {
+			since = d.Hold.Since
+		}
+		fmt.Fprintf(out, "    why     %s: %s\n", reason, because)
+		fmt.Fprintf(out, "    since   %s\n", moment(since, now))
+		fmt.Fprintf(out, "    next    %s\n", nextRequest(until, now))
+	}
+	if d.Hold != nil && d.Hold.NeedsOperator {
+		fmt.Fprintf(out, "    action  needed: no waiting is expected to end this (docs/holds.md)\n")
+	}
+	fmt.Fprintf(out, "    queue   %d pending%s, %d dead\n", d.Queue.Pending, waitingFor(d.Queue.WaitingFor), d.Queue.Dead)
+	if !d.OldestDueAt.IsZero() {
+		fmt.Fprintf(out, "    oldest  due %s\n", moment(d.OldestDueAt, now))
+	}
+	fmt.Fprintf(out, "    last    %s\n", lastTime("success", d.LastSuccessAt, now))
+}
+
+// nextRequest tells when something is sent again.
+func nextRequest(until, now time.Time) string {
+	if until.IsZero() {
+		return "none until somebody resumes it"
+	}
+	return "one request " + moment(until, now)
+}
+
+// waitingFor lists the counts of a queue, largest first.
+func waitingFor(counts map[webhook.WaitingFor]int) string {
+	words := slices.SortedFunc(maps.Keys(counts), func(a, b webhook.WaitingFor) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	var list []string
+	for _, word := range words {
+		list = append(list, fmt.Sprintf("%d %s", counts[word], word))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
+}
+
+// lastTime tells when something last happened, if ever.
+func lastTime(what string, at, now time.Time) string {
+	if at.IsZero() {
+		return "no " + what + " so far"
+	}
+	return what + " " + moment(at, now)
+}
+
+// printSources writes a line for each sender.
+func printSources(out io.Writer, sources []apiSource, now time.Time) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range sources {
+		fmt.Fprintf(table, "  %s\t%s\t→ %s\t%s\t%s\n", s.Name, s.Scheme, strings.Join(s.To, ", "),
+			lastTime("accepted", s.LastAcceptedAt, now), resultsOf(s.Results))
+	}
+	table.Flush()
+}
+
+// resultsOf lists what a source's requests came to, in the order of the words.
+func resultsOf(counts map[webhook.Result]int64) string {
+	var list []string
+	for _, result := range webhook.Results() {
+		if n := counts[result]; n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n, result))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// printStats writes the traffic.
+func printStats(out io.Writer, s apiStats) {
+	fmt.Fprintf(out, "  received %d: %d accepted, %d duplicates, %d refused\n",
+		s.Totals.Received, s.Totals.Accepted, s.Totals.Duplicates, s.Totals.Refused)
+	fmt.Fprintf(out, "  sent %d, of which %d delivered", s.Totals.Outgoing, s.Totals.Delivered)
+	if s.Amplification != nil {
+		fmt.Fprintf(out, "; %.2f requests for each event", *s.Amplification)
+	}
+	fmt.Fprintln(out)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"weir/webhook"
+)
+
+// standing tells how a delivery stands.
+func standing(d apiDelivery, now time.Time) string {
+	switch d.State {
+	case webhook.Delivered:
+		return fmt.Sprintf("delivered %s, %s", moment(d.FinishedAt, now), attempts(d.AttemptCount))
+	case webhook.Dead:
+		line := fmt.Sprintf("dead since %s: %s", moment(d.FinishedAt, now), meaningOfDead(d.Reason))
+		if d.Detail != "" {
+			line += " (" + plainLine(d.Detail) + ")"
+		}
+		return line
+	}
+	switch d.WaitingFor {
+	case webhook.WaitInFlight:
+		return "being sent right now"
+	case webhook.WaitDue:
+		return "due, and sent as soon as there is a place"
+	}
+	if d.NextAttemptAt.IsZero() {
+		return fmt.Sprintf("%s; somebody must release it", meaningOfWait(d.WaitingFor))
+	}
+	return fmt.Sprintf("%s until %s", meaningOfWait(d.WaitingFor), moment(d.NextAttemptAt, now))
+}
+
+// attempts counts them in words.
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
+}
+
+// saying is what came back for an attempt, on one line.
+func saying(a apiAttempt) string {
+	line := "nothing"
+	if a.Status != 0 {
+		line = fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status))
+	}
+	if said := plainLine(cmp.Or(a.Evidence.Body, a.Evidence.Note)); said != "" {
+		line += ": " + shortened(said, 200)
+	}
+	return line
+}
+
+// printTimeline writes everything that happened to an event.
+func printTimeline(out io.Writer, event apiEvent, now time.Time) {
+	fmt.Fprintf(out, "event %s\n", event.ID)
+	fmt.Fprintf(out, "  source    %s\n", event.Source)
+	if event.Key == "" {
+		fmt.Fprintf(out, "  key       none: repeats cannot be recognised\n")
+	} else {
+		fmt.Fprintf(out, "  key       %s (%s)\n", plainLine(event.Key), event.KeyFrom)
+	}
+	fmt.Fprintf(out, "  received  %s, %d bytes", moment(event.ReceivedAt, now), event.Size)
+	if event.ContentType != "" {
+		fmt.Fprintf(out, ", %s", plainLine(event.ContentType))
+	}
+	fmt.Fprintln(out)
+	if event.Duplicates > 0 {
+		fmt.Fprintf(out, "  repeats   %d, the last %s\n", event.Duplicates, moment(event.LastDuplicateAt, now))
+	}
+	if event.ConflictOf != nil {
+		fmt.Fprintf(out, "  conflict  %s has the same key and other bytes\n", *event.ConflictOf)
+	}
+	if event.BodyGone {
+		fmt.Fprintf(out, "  body      removed, as its retention has passed\n")
+	}
+	for _, d := range event.Deliveries {
+		printDelivery(out, d, now)
+	}
+}
+
+// printDelivery writes a delivery and its attempts, oldest first.
+func printDelivery(out io.Writer, d apiDelivery, now time.Time) {
+	fmt.Fprintf(out, "\nto %s: %s\n", d.Destination, standing(d, now))
+	if d.State == webhook.Pending && d.MaxAttempts > 0 {
+		fmt.Fprintf(out, "  %d of %d attempts are spent", d.Spent, d.MaxAttempts)
+		if !d.ExpiresAt.IsZero() {
+			fmt.Fprintf(out, "; it is given up %s", moment(d.ExpiresAt, now))
+		}
+		fmt.Fprintln(out)
+	}
+	for _, a := range d.Attempts {
+		printAttempt(out, d, a)
+	}
+}
+
+// printAttempt writes what was said, and why the next time was chosen.
+func printAttempt(out io.Writer, d apiDelivery, a apiAttempt) {
+	fmt.Fprintf(out, "  #%-3d %s  %s in %s%s\n", a.Number, a.At.UTC().Format("2006-01-02 15:04:05.000Z"),
+		a.Outcome, rounded(time.Duration(a.DurationMS)*time.Millisecond), remarks(d, a))
+	if a.Outcome == webhook.OutcomeDelivered {
+		return
+	}
+	fmt.Fprintf(out, "       said   %s\n", saying(a))
+	if figures := figuresOf(a.Evidence); figures != "" {
+		fmt.Fprintf(out, "       named  %s\n", figures)
+	}
+	fmt.Fprintf(out, "       rule   %s\n", a.Rule)
+	if a.WaitMS != nil {
+		fmt.Fprintf(out, "       asked  to wait %s (%s)\n", rounded(time.Duration(*a.WaitMS)*time.Millisecond), plainLine(a.WaitFrom))
+	}
+	if !a.NextAttemptAt.IsZero() {
+		fmt.Fprintf(out, "       next   not before %s\n", a.NextAttemptAt.UTC().Format("2006-01-02 15:04:05.000Z"))
+	}
+}
+
+// remarks are what is special about an attempt.
+func remarks(d apiDelivery, a apiAttempt) string {
+	line := ""
+	if a.SentTo != d.Destination {
+		line += ", sent to " + a.SentTo + " instead"
+	}
+	if a.Probe {
+		line += ", a probe"
+	}
+	if !a.Spent {
+		line += ", not spent"
+	}
+	return line
+}
+
+// figuresOf lists the figures that an answer named.
+func figuresOf(e webhook.Evidence) string {
+	line := ""
+	for _, figure := range []struct {
+		name  string
+		value *int64
+	}{{"limit", e.Limit}, {"used", e.Used}, {"requested", e.Requested}} {
+		if figure.value != nil {
+			line += fmt.Sprintf("%s %d, ", figure.name, *figure.value)
+		}
+	}
+	if e.Window != "" {
+		line += "per " + plainLine(e.Window) + ", "
+	}
+	return line[:max(len(line)-2, 0)]
+}

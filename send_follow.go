@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"weir/webhook"
+)
+
+// followEvery is the time between two looks at the deliveries of an event.
+const followEvery = 100 * time.Millisecond
+
+// follow looks at an event until each of its deliveries is settled or the time
+// is up, and prints what became of them. errDead is returned when one is dead.
+func (s sending) follow(ctx context.Context, id webhook.ID) error {
+	if s.client.token == "" {
+		s.stage("delivery", "set WEIR_API_TOKEN to see what becomes of it")
+		return nil
+	}
+	if s.call.wait == 0 {
+		return nil
+	}
+	deadline := time.Now().Add(s.call.wait)
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		var event apiEvent
+		if err := s.client.get(ctx, "/v1/events/"+id.String(), &event); err != nil {
+			return fmt.Errorf("look at the event: %w", err)
+		}
+		if settled(event) || time.Now().After(deadline) {
+			return s.outcome(event)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// settled reports whether nothing will happen in the next moment.
+func settled(event apiEvent) bool {
+	for _, d := range event.Deliveries {
+		if d.State != webhook.Pending {
+			continue
+		}
+		switch d.WaitingFor {
+		case webhook.WaitDue, webhook.WaitInFlight, webhook.WaitPace:
+			return false
+		}
+	}
+	return true
+}
+
+// outcome prints what became of each delivery.
+func (s sending) outcome(event apiEvent) error {
+	var failed error
+	for _, d := range event.Deliveries {
+		s.stage(string(d.State), "%s", summary(d, time.Now()))
+		if d.State == webhook.Dead {
+			failed = errDead
+		}
+	}
+	return failed
+}
+
+// summary tells how a delivery stands, in a line.
+func summary(d apiDelivery, now time.Time) string {
+	line := d.Destination + ": " + standing(d, now)
+	if d.State != webhook.Delivered {
+		if last := len(d.Attempts) - 1; last >= 0 {
+			line += "; it said " + saying(d.Attempts[last])
+		}
+	}
+	return line
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"weir/signature"
+	"weir/webhook"
+)
+
+// post signs and sends one event and prints what the service made of it.
+// errRefused is returned when it was not taken.
+func (s sending) post(ctx context.Context, id string) (apiReceipt, error) {
+	now := time.Now()
+	signed, err := s.call.sign(s.from.verifier, id, now)
+	if err != nil {
+		return apiReceipt{}, usagef("source %s: sign an event: %w", s.from.source.name, err)
+	}
+	response, answer, err := s.exchange(ctx, signed)
+	if err != nil {
+		return apiReceipt{}, err
+	}
+	s.stage("sent", "%s %s, %d bytes, as %s: %s in %s", signed.Method, pathOf(signed), len(signed.Body),
+		s.from.source.scheme, response.Status, rounded(time.Since(now)))
+	verdict := s.from.verifier.Verify(signed, now)
+	if response.StatusCode/100 != 2 {
+		s.refused(response, answer, verdict)
+		return apiReceipt{}, errRefused
+	}
+	var receipt apiReceipt
+	if json.Unmarshal(answer, &receipt) != nil || receipt.ID.IsZero() {
+		s.stage("answered", "%s", shortened(plainLine(string(answer)), 200))
+		return apiReceipt{}, fmt.Errorf("what answers at %s is not weir, or took this for a handshake", s.client.base)
+	}
+	s.taken(receipt, verdict)
+	return receipt, nil
+}
+
+// pathOf returns the target without its query, which may hold a token.
+func pathOf(signed signature.Request) string {
+	path, _, _ := bytes.Cut([]byte(signed.Target), []byte("?"))
+	return string(path)
+}
+
+// exchange posts what was signed and reads the answer.
+func (s sending) exchange(ctx context.Context, signed signature.Request) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, signed.Method, s.client.base+signed.Target, bytes.NewReader(signed.Body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a request to %s: %w", s.client.base, withoutURL(err))
+	}
+	request.Header = signed.Header
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "weir/"+buildVersion())
+	}
+	response, err := s.client.http.Do(request)
+	if err != nil {
+		return nil, nil, fmt.Errorf("send to the service at %s: %w", s.client.base, withoutURL(err))
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the answer of the service: %w", err)
+	}
+	return response, answer, nil
+}
+
+// refused prints why an event was not taken, as far as the sender may know,
+// and what may be done.
+func (s sending) refused(response *http.Response, answer []byte, verdict signature.Verdict) {
+	said := &refusal{}
+	if json.Unmarshal(answer, said) != nil {
+		said.Detail = shortened(plainLine(string(answer)), 200)
+	}
+	s.stage("refused", "%s", plainLine(cmp.Or(said.Code, http.StatusText(response.StatusCode))+": "+
+		cmp.Or(said.Detail, said.Title, "no reason was given")))
+	if after := response.Header.Get("Retry-After"); after != "" {
+		s.stage("", "it may be sent again in %s s", plainLine(after))
+	}
+	switch {
+	case verdict.Result != webhook.ResultAccepted:
+		s.stage("", "by the settings here it is %s too: %s", verdict.Result, verdict.Reason)
+	case response.StatusCode == http.StatusUnauthorized:
+		s.stage("", "by the settings here it verifies: the service runs with another secret or scheme,")
+		s.stage("", "or its clock differs by more than %s; its log has the reason", s.from.source.tolerance)
+	case response.StatusCode == http.StatusNotFound:
+		s.stage("", "the service has no source %q", s.from.source.name)
+	}
+}
+
+// taken prints what the service made of an event.
+func (s sending) taken(receipt apiReceipt, verdict signature.Verdict) {
+	if s.from.verifier.Unsigned() {
+		s.stage("verified", "not at all: this source takes unsigned requests")
+	} else {
+		s.stage("verified", "yes")
+	}
+	if verdict.Key == "" {
+		s.stage("key", "none: a repeat cannot be recognised")
+	} else {
+		s.stage("key", "%s (%s)", plainLine(verdict.Key), verdict.KeyFrom)
+	}
+	switch {
+	case receipt.Reopened:
+		s.stage("duplicate", "of %s, whose dead delivery is tried again", receipt.ID)
+	case receipt.Duplicate:
+		s.stage("duplicate", "of %s: recognised, not sent on again", receipt.ID)
+	default:
+		s.stage("stored", "as %s", receipt.ID)
+	}
+}
