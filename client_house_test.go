@@ -100,7 +100,7 @@ func says(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// answers is a script with one answer for everything.
-func answers(a flaky.Answer) flaky.Script {
+// alwaysAnswers is a script with one answer for everything.
+func alwaysAnswers(a flaky.Answer) flaky.Script {
 	return flaky.Script{Rules: []flaky.Rule{{Answer: a}}}
 }

@@ -107,7 +107,7 @@ func TestRedeliverOfOneDelivery(t *testing.T) {
 }
 
 func TestStatusTellsWhyADestinationIsHeld(t *testing.T) {
-	s := serveFor(t, answers(flaky.Answer{Status: http.StatusUnauthorized, Body: "invalid_api_key"}))
+	s := serveFor(t, alwaysAnswers(flaky.Answer{Status: http.StatusUnauthorized, Body: "invalid_api_key"}))
 	if _, err := s.call(t, "send", "github"); err != nil {
 		t.Fatal(err)
 	}

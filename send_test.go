@@ -34,7 +34,7 @@ func TestSendPrintsEachStage(t *testing.T) {
 }
 
 func TestSendOfAFileForwardsItsBytes(t *testing.T) {
-	s := serveFor(t, answers(flaky.Answer{Echo: true}))
+	s := serveFor(t, alwaysAnswers(flaky.Answer{Echo: true}))
 	const body = "{\"ref\" : \"refs/heads/main\"}\n"
 	path := filepath.Join(t.TempDir(), "push.json")
 	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
@@ -65,7 +65,7 @@ func TestSendCountsAndRepeats(t *testing.T) {
 }
 
 func TestSendTellsWhatWaitsAndWhy(t *testing.T) {
-	s := serveFor(t, answers(flaky.Answer{
+	s := serveFor(t, alwaysAnswers(flaky.Answer{
 		Status: http.StatusTooManyRequests, Body: "slow \x1b[31mdown",
 		Headers: map[string]string{"Retry-After": "90"},
 	}))
@@ -77,7 +77,7 @@ func TestSendTellsWhatWaitsAndWhy(t *testing.T) {
 }
 
 func TestSendFailsWhenADeliveryIsDead(t *testing.T) {
-	s := serveFor(t, answers(flaky.Answer{Status: http.StatusUnprocessableEntity}))
+	s := serveFor(t, alwaysAnswers(flaky.Answer{Status: http.StatusUnprocessableEntity}))
 	out, err := s.call(t, "send", "github")
 	if exitStatus(err, io.Discard) != exitFailure {
 		t.Errorf("got %v", err)
