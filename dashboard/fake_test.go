@@ -96,20 +96,23 @@ func (r *rooms) Body(_ context.Context, id webhook.ID) ([]byte, error) {
 func (r *rooms) Deliveries(_ context.Context, q webhook.DeliveryQuery) (webhook.DeliveryPage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []webhook.Delivery
-	for _, detail := range r.details {
-		for _, history := range detail.Deliveries {
-			d := history.Delivery
-			if d.State == q.State && (q.Reason == "" || q.Reason == d.Reason) && (q.Destination == "" || q.Destination == d.Destination) {
-				all = append(all, d)
+	start, _ := strconv.Atoi(q.After)
+	var page webhook.DeliveryPage
+	matched := 0
+	for i := range r.details {
+		for j := range r.details[i].Deliveries {
+			d := &r.details[i].Deliveries[j].Delivery
+			if d.State != q.State || q.Reason != "" && q.Reason != d.Reason || q.Destination != "" && q.Destination != d.Destination {
+				continue
+			}
+			if len(page.Items) == q.Limit {
+				page.Next = strconv.Itoa(matched)
+				return page, r.fail
+			}
+			if matched++; matched > start {
+				page.Items = append(page.Items, *d)
 			}
 		}
-	}
-	start, _ := strconv.Atoi(q.After)
-	end := min(start+q.Limit, len(all))
-	page := webhook.DeliveryPage{Items: slices.Clone(all[min(start, end):end])}
-	if end < len(all) {
-		page.Next = strconv.Itoa(end)
 	}
 	return page, r.fail
 }

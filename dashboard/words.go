@@ -34,7 +34,7 @@ func waitingWords(waitingFor webhook.WaitingFor) string {
 	case webhook.WaitDue:
 		return "its turn: it is next"
 	default:
-		return string(waitingFor)
+		return visible(string(waitingFor))
 	}
 }
 
@@ -73,7 +73,7 @@ func deadWords(reason webhook.DeadReason) string {
 	case webhook.DeadCancelled:
 		return "an operator cancelled it"
 	default:
-		return string(reason)
+		return visible(string(reason))
 	}
 }
 
@@ -101,7 +101,7 @@ func outcomeWords(outcome webhook.Outcome) string {
 	case webhook.OutcomeAuth:
 		return "Credentials refused"
 	default:
-		return string(outcome)
+		return visible(string(outcome))
 	}
 }
 
