@@ -51,14 +51,16 @@ func (o *owner) passLocked(now time.Time) (pass, time.Time) {
 	case gate.Probe:
 		return probe, o.retriesOpen(now)
 	}
-	free := slots(o.dest, o.policy) - o.out
-	switch {
+	all := slots(o.dest, o.policy)
+	switch free := all - o.out; {
 	case free <= 0:
 		return closed, time.Time{}
-	case free <= expressSlots(slots(o.dest, o.policy)):
-		return express, time.Time{}
+	case free > expressSlots(all):
+		return normal, o.retriesOpen(now)
+	case all >= expressWaits && o.moved.Add(expressAfter).After(now):
+		return closed, o.moved.Add(expressAfter)
 	}
-	return normal, o.retriesOpen(now)
+	return express, time.Time{}
 }
 
 // retriesOpen returns when the retry budget has room again; zero when it has.
@@ -230,6 +232,7 @@ func (o *owner) reserve(f flight) (webhook.Destination, bool) {
 	}
 	o.dest.Rev++
 	o.out++
+	o.movedBy(f, now)
 	return o.dest, true
 }
 
@@ -239,6 +242,7 @@ func (o *owner) land(f flight) {
 	f.home.release(f.delivery.EventID)
 	o.mu.Lock()
 	o.out--
+	o.movedBy(f, webhook.Ceil(time.Now()))
 	if f.pass == probe {
 		o.probing = false
 	}
@@ -246,6 +250,13 @@ func (o *owner) land(f flight) {
 	o.nudge()
 	if f.home != o {
 		f.home.nudge()
+	}
+}
+
+// movedBy notes that the slots which are not express ones move.
+func (o *owner) movedBy(f flight, now time.Time) {
+	if f.pass != express {
+		o.moved = now
 	}
 }
 

@@ -136,6 +136,16 @@ func slots(d webhook.Destination, p webhook.Policy) int {
 	return min(d.Slots, p.Concurrency)
 }
 
+const (
+	// expressAfter is how long the other slots must have stood still before
+	// the express slots open: what hangs often comes in a row, and while more
+	// of it comes in, the newest hangs as well.
+	expressAfter = 2 * time.Second
+	// expressWaits is from how many slots on that is so. Of two or three an
+	// express slot is too large a share to be kept empty.
+	expressWaits = 4
+)
+
 // expressSlots returns how many of the slots are kept for the newest events
 // that were never attempted: a quarter, at least one of two. Requests that
 // hang can then never take all slots from those that would be answered at

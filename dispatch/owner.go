@@ -62,6 +62,9 @@ type owner struct {
 	out      int
 	probing  bool
 	suspects suspects
+	// moved is when a slot that is not an express one was last taken or
+	// given back.
+	moved time.Time
 	// changed says that lanes must be read again; dueAgain says for the home
 	// of each feed when a delivery that goes on falls due.
 	changed  bool

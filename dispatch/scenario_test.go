@@ -265,6 +265,35 @@ func TestB34HangingRequestsLeaveRoomForOthers(t *testing.T) {
 	})
 }
 
+// TestB34WhatHangsWhileItComesInLeavesRoom: the queue is served while the slow
+// events come in, one by one.
+func TestB34WhatHangsWhileItComesInLeavesRoom(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *ledger) {
+		const slow, quick = 2, 1 // sizes
+		sink := record(func(_ int, job webhook.Job) (webhook.Answer, time.Duration) {
+			if job.Event.Size == slow {
+				return webhook.Answer{Outcome: webhook.OutcomeNetwork}, 15 * time.Second
+			}
+			return ok, 10 * time.Millisecond
+		})
+		r := start(t, l, dispatch.AfterStop, route(policy("app"), sink))
+		defer r.end(t, time.Minute)
+		for i := range 100 {
+			size := int64(quick)
+			if i < 20 {
+				size = slow
+			}
+			l.accept(size, "app")
+			r.Wake("app")
+			<-time.After(5 * time.Millisecond)
+		}
+		took := until(t, time.Minute, func() bool { return l.count(webhook.Delivered) == 80 })
+		if took > 10*time.Second {
+			t.Errorf("the fast ones took %s", took)
+		}
+	})
+}
+
 // TestB36TheRetryBudgetBoundsAllRetries: 500 events, 503 to all, 20 retries a
 // minute allowed; and the breaker leaves only probes.
 func TestB36TheRetryBudgetBoundsAllRetries(t *testing.T) {
@@ -499,7 +528,7 @@ func TestB2AStopCutsUnspent(t *testing.T) {
 			l.accept(1, "app")
 		}
 		r.Wake("app")
-		<-time.After(time.Second)
+		<-time.After(5 * time.Second) // the express slot opens
 		r.end(t, 20*time.Second)
 		cut := 0
 		for _, d := range l.all() {
