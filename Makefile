@@ -2,6 +2,7 @@
 # "make" alone prints the list.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PLAYWRIGHT  = playwright-core@1.64.1
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME   ?= 30s
 BENCH_SECONDS ?= 5
@@ -17,7 +18,7 @@ IMAGEFLAGS  = $(if $(filter docker,$(DOCKER)),,--format docker)
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test check vet format lint vuln bench fuzz image clean cgo
+.PHONY: help build run demo test browser check vet format lint vuln bench fuzz image clean cgo
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,17 +35,24 @@ demo: build ## build and show what weir does to a storm, in under a minute
 test: cgo ## run all tests, with the race detector and in random order
 	go test -race -shuffle=on ./...
 
-check: vet format lint vuln test ## what CI runs: the checks, then all tests
+# The npm package goes into a folder that is thrown away. Screenshots are kept
+# where BROWSER_SHOTS names a folder.
+browser: cgo ## use the dashboard in Chromium (needs chromium, node, npm)
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	npm install --silent --no-audit --no-fund --no-save --prefix "$$folder" $(PLAYWRIGHT); \
+	NODE_PATH="$$folder/node_modules" go test -tags browser -run '^TestDashboardInABrowser$$' -timeout 5m .
+
+check: vet format lint vuln test browser ## what CI runs: the checks, then all tests
 
 vet: cgo ## go vet
-	go vet ./...
+	go vet -tags browser ./...
 
 format: ## fail where gofmt would change a file
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "not formatted by gofmt:"; echo "$$files"; exit 1; fi
 
 lint: cgo ## staticcheck
-	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags browser ./...
 
 vuln: ## known vulnerabilities in what the program calls
 	@out=$$(go run $(GOVULNCHECK) ./... 2>&1); status=$$?; \

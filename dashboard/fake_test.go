@@ -96,23 +96,23 @@ func (r *rooms) Body(_ context.Context, id webhook.ID) ([]byte, error) {
 func (r *rooms) Deliveries(_ context.Context, q webhook.DeliveryQuery) (webhook.DeliveryPage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// A cursor is the place of an event; no event has more than 16 deliveries.
 	start, _ := strconv.Atoi(q.After)
 	var page webhook.DeliveryPage
-	matched := 0
-	for i := range r.details {
-		for j := range r.details[i].Deliveries {
-			d := &r.details[i].Deliveries[j].Delivery
-			if d.State != q.State || q.Reason != "" && q.Reason != d.Reason || q.Destination != "" && q.Destination != d.Destination {
-				continue
-			}
-			if len(page.Items) == q.Limit {
-				page.Next = strconv.Itoa(matched)
-				return page, r.fail
-			}
-			if matched++; matched > start {
-				page.Items = append(page.Items, *d)
-			}
+	for place := start; place < 16*len(r.details); place++ {
+		histories := r.details[place/16].Deliveries
+		if place%16 >= len(histories) {
+			continue
 		}
+		d := &histories[place%16].Delivery
+		if d.State != q.State || q.Reason != "" && q.Reason != d.Reason || q.Destination != "" && q.Destination != d.Destination {
+			continue
+		}
+		if len(page.Items) == q.Limit {
+			page.Next = strconv.Itoa(place)
+			break
+		}
+		page.Items = append(page.Items, *d)
 	}
 	return page, r.fail
 }

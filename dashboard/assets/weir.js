@@ -89,10 +89,17 @@
     if (fresh) fresh.textContent = text;
   };
 
+  // The body of an event does not change, so it is not asked for again.
+  const address = () => {
+    const here = new URL(location.href);
+    here.searchParams.delete("body");
+    return here;
+  };
+
   const refresh = async () => {
     if (document.visibilityState !== "visible") return;
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin", signal: AbortSignal.timeout(10000) });
+      const answer = await fetch(address(), { credentials: "same-origin", signal: AbortSignal.timeout(10000) });
       if (answer.redirected) {
         location.reload();
         return;
