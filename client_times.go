@@ -46,5 +46,6 @@ func rounded(d time.Duration) string {
 		d = d.Round(time.Minute)
 		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
+	d = d.Round(time.Hour)
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/dispatch"
+	"weir/outbound"
+	"weir/webhook"
+)
+
+// between returns what a document has between two marks.
+func between(t *testing.T, path, mark string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, begins := strings.Cut(string(text), "<!-- "+mark+":begin -->")
+	inside, _, ends := strings.Cut(rest, "<!-- "+mark+":end -->")
+	if !begins || !ends {
+		t.Fatalf("%s lacks the marks of %s", path, mark)
+	}
+	return strings.TrimSpace(inside)
+}
+
+// fateOf tells what an outcome means for the delivery.
+func fateOf(r dispatch.Row) string {
+	switch r.Fate {
+	case dispatch.Done:
+		return "delivered"
+	case dispatch.Die:
+		return fmt.Sprintf("dead, `%s`", r.Reason)
+	case dispatch.Backoff:
+		return "tried again, later each time; dead, `exhausted`, when all attempts are spent"
+	case dispatch.SlowTries:
+		return fmt.Sprintf("tried again after 30 s and 5 min; then dead, `%s`", r.Reason)
+	default:
+		return "waits"
+	}
+}
+
+// effectOf tells what an outcome means for the destination.
+func effectOf(r dispatch.Row) string {
+	switch {
+	case r.Outcome == webhook.OutcomeDelivered:
+		return "its holds end"
+	case r.Outcome == webhook.OutcomeMisdirected:
+		return fmt.Sprintf("held, `%s`, at the third in a row", r.Hold)
+	case r.Outcome == webhook.OutcomeTransient:
+		return "held, `retry_after`, where it says when to come back"
+	case r.Hold != "":
+		return fmt.Sprintf("held, `%s`", r.Hold)
+	}
+	return "–"
+}
+
+// outcomeTable is the table of docs/outcomes.md.
+func outcomeTable() string {
+	votes := map[dispatch.Vote]string{dispatch.Abstain: "–", dispatch.Success: "success", dispatch.Failure: "failure"}
+	table := "| outcome | spent | the delivery | the destination | breaker | in flight |\n|---|---|---|---|---|---|\n"
+	for _, r := range dispatch.Table() {
+		spent, halved := "no", "–"
+		if r.Spends {
+			spent = "yes"
+		}
+		if r.Throttles {
+			halved = "halved"
+		}
+		table += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", r.Outcome, spent, fateOf(r), effectOf(r), votes[r.Vote], halved)
+	}
+	return strings.TrimSpace(table)
+}
+
+// The table of outcomes is in the documents and in one place in the code.
+func TestB33OutcomeTableIsTheOneThatDecides(t *testing.T) {
+	if diff := cmp.Diff(outcomeTable(), between(t, "docs/outcomes.md", "outcomes")); diff != "" {
+		t.Errorf("docs/outcomes.md has another table (+) than the code (-):\n%s", diff)
+	}
+}
+
+func TestB33StatusesAreReadAsDocumented(t *testing.T) {
+	documented := map[int]webhook.Outcome{}
+	row := regexp.MustCompile(`(?m)^\| ([a-z_]+) \| ([0-9, ]+) \|$`)
+	for _, found := range row.FindAllStringSubmatch(between(t, "docs/outcomes.md", "statuses"), -1) {
+		for text := range strings.SplitSeq(found[2], ", ") {
+			status, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			documented[status] = webhook.Outcome(found[1])
+		}
+	}
+	for status, want := range documented {
+		answer := outbound.Read(outbound.Response{Status: status, Header: http.Header{}}, time.Now())
+		if answer.Outcome != want {
+			t.Errorf("%d is %s, documented as %s", status, answer.Outcome, want)
+		}
+	}
+	for _, status := range []int{
+		400, 401, 403, 404, 405, 409, 410, 415, 422, 451, 408, 421, 425, 429, 500, 501, 502, 503, 504, 507, 301, 304, 204, 202,
+	} {
+		if documented[status] == "" {
+			t.Errorf("%d is not documented", status)
+		}
+	}
+}
+
+// Every hold, and everything that a delivery can wait for, is in docs/holds.md
+// with what to do.
+func TestEveryHoldIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("docs/holds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, cell := range regexp.MustCompile("(?m)^\\| ((?:`[a-z_]+`(?:, )?)+) \\|").FindAllStringSubmatch(string(text), -1) {
+		for word := range strings.SplitSeq(cell[1], ", ") {
+			named = append(named, strings.Trim(word, "`"))
+		}
+	}
+	var words []string
+	for _, word := range webhook.WaitingFors() {
+		words = append(words, string(word))
+	}
+	slices.Sort(named)
+	slices.Sort(words)
+	if diff := cmp.Diff(words, named); diff != "" {
+		t.Errorf("documented (+) and existing (-):\n%s", diff)
+	}
+}
