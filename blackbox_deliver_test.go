@@ -46,6 +46,26 @@ func TestB4OneEventOnAnIdleServiceIsDeliveredAtOnce(t *testing.T) {
 	}
 }
 
+func TestB13ADeliveryThatWasNotRecordedIsRepeatedTheSame(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	sink := newDownstream(t, func(w http.ResponseWriter, r *http.Request, a arrival) {
+		if a.number == 1 {
+			arrived <- struct{}{}
+			<-release
+		}
+	})
+	s := started(t, sink.url)
+	const body = `{"charge":"once"}`
+	id := s.send("k", body)
+	receives(t, "the first request arrives", arrived)
+	s.kill()
+	close(release)
+	s.start()
+	s.awaitState(id, "delivered")
+	wantRepeat(t, sink.of(id), body)
+}
+
 func TestB13AnAnswerAfterTheTimeoutIsRepeatedTheSame(t *testing.T) {
 	t.Parallel()
 	sink := newDownstream(t, func(w http.ResponseWriter, r *http.Request, a arrival) {
@@ -89,6 +109,29 @@ func wantRepeat(t *testing.T, arrivals []arrival, body string) {
 		if first.header.Get(name) == "" || !slices.Equal(first.header[name], second.header[name]) {
 			t.Errorf("%s is %q and then %q, want it twice the same", name, first.header[name], second.header[name])
 		}
+	}
+}
+
+func TestB34RequestsThatHangLeaveRoomForTheOthers(t *testing.T) {
+	t.Parallel()
+	sink := newDownstream(t, func(w http.ResponseWriter, r *http.Request, a arrival) {
+		if strings.HasPrefix(a.key, "hang") {
+			hang(w, r, a)
+		}
+	})
+	s := started(t, sink.url, "WEIR_DESTINATION_DEFAULT_TIMEOUT=5m")
+	for i := range 20 {
+		s.send(fmt.Sprint("hang-", i), "{}")
+	}
+	for i := range 80 {
+		s.send(fmt.Sprint("quick-", i), "{}")
+	}
+	quick := func(a arrival) bool { return strings.HasPrefix(a.key, "quick") }
+	await(t, 30*time.Second, "80 that do not hang are delivered", func() bool { return len(sink.where(quick)) == 80 })
+	last := sink.where(quick)[79].at
+	hanging := sink.where(func(a arrival) bool { return !quick(a) && a.at.Before(last) })
+	if len(hanging) > 3 {
+		t.Errorf("%d of 4 slots were taken by what hangs, want a share to be left", len(hanging))
 	}
 }
 

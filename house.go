@@ -31,6 +31,7 @@ type house struct {
 	settings   settings
 	log        *slog.Logger
 	store      *sqlite.Store
+	departures *departureFile
 	dispatcher *dispatch.Dispatcher
 	stats      *handler.Stats
 	server     *http.Server
@@ -70,7 +71,10 @@ func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, e
 	if err != nil {
 		return nil, err
 	}
-	if err := h.furnish(ctx, w); err != nil {
+	if h.departures, err = openDepartures(h.store.Path()); err == nil {
+		err = h.furnish(ctx, w)
+	}
+	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
 	}
 	return h, nil
@@ -96,7 +100,10 @@ func (h *house) close(ctx context.Context) error {
 	if err := h.store.Close(ctx); err != nil {
 		return fmt.Errorf("close the store: %w", err)
 	}
-	return nil
+	if h.departures == nil {
+		return nil
+	}
+	return h.departures.close()
 }
 
 // furnish makes dispatch and the HTTP side over the open store.
@@ -110,7 +117,7 @@ func (h *house) furnish(ctx context.Context, w world) error {
 		clean = dispatch.AfterStop
 	}
 	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{h.store, h}, Ledger: h.store, Routes: routes, Clean: clean,
+		Queue: watchedStore{h.store, h}, Ledger: h.store, Departures: h.departures, Routes: routes, Clean: clean,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
 	})
 	if err != nil {

@@ -42,6 +42,8 @@ type Config struct {
 	// Clean says that the process before this one stopped cleanly, so that
 	// every request it sent has been counted.
 	Clean Start
+	// Departures notes what is out; nil keeps no notes.
+	Departures Departures
 	// MaxBytes bounds the bodies that are in flight at once, in all
 	// destinations together. A single larger body still goes, alone.
 	MaxBytes int64
@@ -92,6 +94,9 @@ type Dispatcher struct {
 // them once Run is called.
 func New(ctx context.Context, c Config) (*Dispatcher, error) {
 	d := &Dispatcher{byName: map[string]*owner{}}
+	if c.Departures == nil {
+		c.Departures = noDepartures{}
+	}
 	room := &bytesInFlight{limit: c.MaxBytes}
 	for _, route := range c.Routes {
 		o, err := newOwner(ctx, c, route)

@@ -271,7 +271,8 @@ func (o *owner) fly(hard context.Context, f flight) {
 	if delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now())) {
 		return // changed since it was listed
 	}
-	job := webhook.Job{Event: event, Delivery: delivery, Number: delivery.Attempts + 1}
+	job := webhook.Job{Event: event, Delivery: delivery, Number: o.number(delivery)}
+	o.departures.Leave(job.Event.ID, delivery.Destination, job.Number)
 	at := time.Now()
 	answer := o.send(hard, job)
 	o.settle(hard, f, Sent{
@@ -322,6 +323,7 @@ func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time
 	if !o.commit(ctx, record) {
 		return
 	}
+	o.departures.Land(record.Delivery.EventID, record.Delivery.Destination)
 	f.home.again(record.Delivery)
 	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
 		o.wakeUp() // its fallback, too

@@ -42,7 +42,7 @@ func start(t *testing.T, l *ledger, clean dispatch.Start, routes ...dispatch.Rou
 	handle := &process{ledger: l}
 	random := rand.New(rand.NewPCG(1, uint64(len(l.gates))))
 	d, err := dispatch.New(t.Context(), dispatch.Config{
-		Queue: handle, Ledger: handle, Routes: routes, Clean: clean, MaxBytes: 40 << 20,
+		Queue: handle, Ledger: handle, Departures: l.departures, Routes: routes, Clean: clean, MaxBytes: 40 << 20,
 		Chance: lockedChance(random), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Observe: func(dispatch.Observation) {},
 	})

@@ -29,14 +29,16 @@ const (
 
 // owner serves one destination.
 type owner struct {
-	policy  webhook.Policy
-	sender  Sender
-	queue   Queue
-	ledger  Ledger
-	room    *bytesInFlight
-	chance  Chance
-	log     *slog.Logger
-	observe func(Observation)
+	policy webhook.Policy
+	sender Sender
+	queue  Queue
+	ledger Ledger
+	// departures notes what is out.
+	departures Departures
+	room       *bytesInFlight
+	chance     Chance
+	log        *slog.Logger
+	observe    func(Observation)
 	// host is the owner of the fallback, if there is one.
 	host *owner
 
@@ -80,7 +82,7 @@ func newOwner(ctx context.Context, c Config, route Route) (*owner, error) {
 	}
 	o := &owner{
 		policy: route.Policy, sender: route.Sender,
-		queue: c.Queue, ledger: c.Ledger,
+		queue: c.Queue, ledger: c.Ledger, departures: c.Departures,
 		chance: c.Chance, log: c.Log, observe: c.Observe,
 		wake:     make(chan struct{}, 1),
 		claimed:  map[webhook.ID]struct{}{},

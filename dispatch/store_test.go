@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/dispatch"
 	"weir/webhook"
 )
 
@@ -24,6 +25,8 @@ type ledger struct {
 	history    map[string][]webhook.Attempt
 	gates      map[string]webhook.Destination
 	seq        uint64
+	// departures are the notes that outlive a crash; nil for none.
+	departures dispatch.Departures
 }
 
 func newLedger(t *testing.T) *ledger {
