@@ -40,11 +40,23 @@ func (v *view) line(ctx context.Context) {
 	}
 	fmt.Fprintf(d.out, "%5.0fs %5d %6d %5d %8d %6d %8d %10d %9d %8d %10d\n",
 		time.Since(d.start).Seconds(), in.received, in.duplicates, in.throttled, waiting,
-		ours.Requests, ours.Requests-ours.Accepted, ours.EventsAccepted,
-		theirs.Requests, theirs.Requests-theirs.Accepted, theirs.EventsAccepted)
+		ours.Requests, refusals(ours), ours.EventsAccepted,
+		theirs.Requests, refusals(theirs), theirs.EventsAccepted)
 	if err == nil {
 		v.explain(at)
 	}
+}
+
+// refusals counts what was answered with anything but 200, which is all that
+// the script answers when it takes an event.
+func refusals(stats flaky.Stats) int {
+	refused := 0
+	for answer, n := range stats.Statuses {
+		if answer != "200" {
+			refused += n
+		}
+	}
+	return refused
 }
 
 // explain says why deliveries wait, once for each hold and each new time.
