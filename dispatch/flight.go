@@ -298,7 +298,7 @@ func (o *owner) send(ctx context.Context, job webhook.Job) (answer webhook.Answe
 	defer func() {
 		if fault := recover(); fault != nil {
 			o.log.Error("delivery panicked", webhook.LogDestination, o.policy.Name,
-				webhook.LogEvent, job.Event.ID, webhook.LogError, fmt.Sprint(fault))
+				webhook.LogEvent, job.Event.ID, webhook.LogError, panicText(fault))
 			now := time.Now()
 			answer = webhook.Answer{
 				Outcome: webhook.OutcomeTransient, At: now, Duration: now.Sub(begun),

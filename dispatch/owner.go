@@ -125,7 +125,7 @@ func (o *owner) run(ctx, hard context.Context) (err error) {
 	defer o.attempts.Wait()
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("dispatch loop of %s: panic: %v", o.policy.Name, fault)
+			err = fmt.Errorf("dispatch loop of %s: panic: %s", o.policy.Name, panicText(fault))
 		}
 	}()
 	for ctx.Err() == nil {
@@ -201,6 +201,7 @@ func (o *owner) takeHints() bool {
 func (o *owner) serve(ctx, hard context.Context, f *feed) (time.Time, error) {
 	for ctx.Err() == nil {
 		now := webhook.Floor(time.Now())
+		o.turned.Store(now.UnixMilli()) // a turn goes on for as long as there is work
 		pass, until := o.pass(f, now)
 		if pass == closed {
 			return until, nil

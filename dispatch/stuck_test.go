@@ -83,3 +83,49 @@ func TestB79ABlockedLoopShowsWithinAMinute(t *testing.T) {
 		}
 	})
 }
+
+// slowLedger takes its time to record.
+type slowLedger struct{ *process }
+
+func (s slowLedger) Record(ctx context.Context, record webhook.Record) error {
+	<-time.After(5 * time.Second)
+	return s.process.Record(ctx, record)
+}
+
+// TestALoopThatNeverRestsIsNotTakenForABlockedOne: one turn of the loop goes on
+// for minutes while it ends bodies that are too large, one after the other.
+func TestALoopThatNeverRestsIsNotTakenForABlockedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(t)
+		handle := slowLedger{&process{ledger: l}}
+		small := policy("app")
+		small.MaxBody = 5
+		d, err := dispatch.New(t.Context(), dispatch.Config{
+			Queue: handle, Ledger: handle, Clean: dispatch.AfterStop, MaxBytes: 40 << 20,
+			Routes: []dispatch.Route{{Policy: small, Sender: sink(
+				func(ctx context.Context, _ webhook.Job) webhook.Answer { return answer(ctx, time.Millisecond, ok) })}},
+			Chance: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Observe: func(dispatch.Observation) {},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx, t.Context()) }()
+		for range 50 {
+			l.accept(10, "app")
+		}
+		d.Wake("app")
+		until(t, 20*time.Minute, func() bool {
+			if stuck := d.Stuck(time.Now()); len(stuck) > 0 {
+				t.Fatalf("%v are taken for blocked with %d ended", stuck, l.count(webhook.Dead))
+			}
+			return l.count(webhook.Dead) == 50
+		})
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
