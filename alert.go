@@ -195,9 +195,22 @@ func (c *concern) tell(now time.Time, text string) []string {
 func (c *concern) summary() string {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
-		parts = append(parts, fmt.Sprintf("%d %s", c.counts[what], what))
+		parts = append(parts, counted(what, c.counts[what]))
 	}
 	return c.text + ": " + strings.Join(parts, ", ")
+}
+
+// counted writes how often something happened: "3 rejected", or behind a whole
+// sentence, "(3 times)".
+func counted(what string, n int) string {
+	switch {
+	case !strings.Contains(what, " "):
+		return fmt.Sprintf("%d %s", n, what)
+	case n == 1:
+		return what
+	default:
+		return fmt.Sprintf("%s (%s)", what, times(n))
+	}
 }
 
 // times writes how often.

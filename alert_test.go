@@ -86,6 +86,9 @@ func TestAlertsOfWhatHappensAreToldAtOnceAndThenSummedUp(t *testing.T) {
 		{60, "tick", 0, []string{"deliveries to app died: 40 expired, 2 rejected"}},
 		{119, "rejected", 1, nil},
 		{120.5, "rejected", 1, []string{"deliveries to app died: 2 rejected"}},
+		{130, "a whole sentence", 1, nil},
+		{131, "a whole sentence", 1, nil},
+		{181, "tick", 0, []string{"deliveries to app died: a whole sentence (2 times)"}},
 		{300, "tick", 0, nil},
 	})
 }
