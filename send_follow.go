@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"weir/webhook"
@@ -24,12 +25,19 @@ func (s sending) follow(ctx context.Context, id webhook.ID) error {
 	deadline := time.Now().Add(s.call.wait)
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
-	for {
+	for calm := 0; ; {
 		var event apiEvent
 		if err := s.client.get(ctx, "/v1/events/"+id.String(), &event); err != nil {
 			return fmt.Errorf("look at the event: %w", err)
 		}
-		if settled(event) || time.Now().After(deadline) {
+		// A hold may be seen a moment before the attempt that began it: what
+		// waits is looked at twice.
+		if settled(event) {
+			calm++
+		} else {
+			calm = 0
+		}
+		if finished(event) || calm > 1 || time.Now().After(deadline) {
 			return s.outcome(event)
 		}
 		select {
@@ -52,6 +60,11 @@ func settled(event apiEvent) bool {
 		}
 	}
 	return true
+}
+
+// finished reports whether no delivery is pending.
+func finished(event apiEvent) bool {
+	return !slices.ContainsFunc(event.Deliveries, func(d apiDelivery) bool { return d.State == webhook.Pending })
 }
 
 // outcome prints what became of each delivery.
