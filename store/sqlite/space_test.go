@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,7 +155,7 @@ func TestB61TheLogStaysSmallAndIsEmptiedAtAStop(t *testing.T) {
 		}
 	})
 	for range 5 {
-		fill(t, store, 2000, 4000)
+		fill(t, store, 800, 20_000)
 		if size := sizeOf(t, store); size.Log > 64<<20 {
 			t.Errorf("the log has %d bytes", size.Log)
 		}
@@ -200,6 +201,56 @@ func TestAtTheCapRepeatsAndRecordsGoOnAndDeliveredBodiesLeave(t *testing.T) {
 	}
 	if receipt, err := store.Accept(t.Context(), refused); err != nil || receipt.Result != webhook.ResultAccepted {
 		t.Errorf("afterwards: %v, %v", receipt, err)
+	}
+}
+
+func TestTheCapHoldsWithinOneBatch(t *testing.T) {
+	const limit = 1 << 20
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	release := hold(t, store)
+	var full atomic.Int64
+	var group sync.WaitGroup
+	for i := range int64(40) {
+		group.Go(func() {
+			in := sample(i)
+			in.Event.Body = bytes.Repeat([]byte("x"), 100_000)
+			_, err := store.Accept(t.Context(), in)
+			switch {
+			case errors.Is(err, webhook.ErrFull):
+				full.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	waitFor(t, func() bool { return store.Queued() == 40 })
+	release()
+	group.Wait()
+	if n := full.Load(); n < 30 || n == 40 {
+		t.Errorf("%d of 40 were refused, want all but those that fit", n)
+	}
+}
+
+func TestDeadPayloadsHaveARetentionOfTheirOwn(t *testing.T) {
+	store := open(t)
+	arrivals := fill(t, store, 2, 100)
+	deliver(t, store, arrivals[:1])
+	if err := store.Cancel(t.Context(), arrivals[1].Event.ID, "default", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Add(time.Hour)
+	if n := pruneAll(t, store, sqlite.PruneQuery{Now: now, DeliveredBefore: now}); n != 1 {
+		t.Errorf("%d payloads went with the delivered, want 1", n)
+	}
+	if _, err := store.Body(t.Context(), arrivals[1].Event.ID); err != nil {
+		t.Errorf("the dead one: %v", err)
+	}
+	if n := pruneAll(t, store, sqlite.PruneQuery{Now: now, DeadBefore: now}); n != 1 {
+		t.Errorf("%d payloads went with the dead, want 1", n)
 	}
 }
 

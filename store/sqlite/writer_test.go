@@ -35,6 +35,11 @@ func hold(t *testing.T, store *sqlite.Store) (release func()) {
 
 func TestOneBadOperationHarmsNoOtherInItsBatch(t *testing.T) {
 	store := open(t)
+	gates, err := store.Own(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gates.Rev, gates.Wins = 1, 1
 	release := hold(t, store)
 	var group sync.WaitGroup
 	errs := make([]error, 40)
@@ -49,7 +54,12 @@ func TestOneBadOperationHarmsNoOtherInItsBatch(t *testing.T) {
 			_, errs[i] = store.Accept(t.Context(), sample(int64(i)))
 		})
 	}
-	waitFor(t, func() bool { return store.Queued() == len(errs) })
+	group.Go(func() {
+		if err := store.Save(t.Context(), gates); err != nil {
+			t.Error(err)
+		}
+	})
+	waitFor(t, func() bool { return store.Queued() == len(errs)+1 })
 	release()
 	group.Wait()
 	for i, err := range errs {
@@ -60,8 +70,11 @@ func TestOneBadOperationHarmsNoOtherInItsBatch(t *testing.T) {
 			t.Errorf("operation %d: a fault of its own is called an outage", i)
 		}
 	}
+	if kept, err := store.Own(t.Context(), "default"); err != nil || kept.Wins != 1 {
+		t.Errorf("gates %+v, %v; want those of the same batch", kept, err)
+	}
 	var changed string
-	err := store.Do(t.Context(), func(s sqlite.Session) (err error) {
+	err = store.Do(t.Context(), func(s sqlite.Session) (err error) {
 		changed, err = s.Text(`SELECT count(*) FROM facts WHERE value = 77`)
 		return err
 	})

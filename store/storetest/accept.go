@@ -86,6 +86,13 @@ var acceptCases = []testCase{
 			b.Errorf("duplicate of %s, want %s", receipt.ID, a.Event.ID)
 		}
 	}},
+	{"recognises the same event when asked again after the window", func(b *bench) {
+		a := b.arrival("k", "same")
+		b.accept(a, webhook.ResultAccepted)
+		b.pass(2 * Window)
+		a.Event.ReceivedAt = b.now
+		b.accept(a, webhook.ResultDuplicate)
+	}},
 	{"scopes keys to their source", func(b *bench) {
 		b.accept(b.arrival("k", "same"), webhook.ResultAccepted)
 		other := b.arrival("k", "same")

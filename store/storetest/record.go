@@ -159,6 +159,18 @@ var recordCases = []testCase{
 			b.Errorf("%d attempts, want 2", got)
 		}
 	}},
+	{"attempts may be recorded in another order than they were made", func(b *bench) {
+		id, gates := b.event("k"), b.own()
+		d := b.delivery(id)
+		first := b.record(gates, d, webhook.OutcomeTransient)
+		d.Attempts = 1
+		b.must(b.Record(b.Context(), b.record(gates, d, webhook.OutcomeTransient)))
+		b.must(b.Record(b.Context(), first))
+		b.wantHistory(id, 1, 2)
+		if got := b.delivery(id).Attempts; got != 2 {
+			b.Errorf("%d attempts, want 2", got)
+		}
+	}},
 	{"what is final stays as it is, and the attempt is kept", func(b *bench) {
 		id, gates := b.event("k"), b.own()
 		out := b.delivery(id)
