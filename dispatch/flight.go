@@ -55,7 +55,7 @@ func (o *owner) passLocked(now time.Time) (pass, time.Time) {
 	switch free := all - o.out; {
 	case free <= 0:
 		return closed, time.Time{}
-	case free > expressSlots(all):
+	case free > expressSlots(all) || o.quick.Add(quickFor).After(now):
 		return normal, o.retriesOpen(now)
 	case all >= expressWaits && o.moved.Add(expressAfter).After(now):
 		return closed, o.moved.Add(expressAfter)
@@ -260,6 +260,17 @@ func (o *owner) movedBy(f flight, now time.Time) {
 	}
 }
 
+// tookTime notes a quick answer to what was not sent express: as long as they
+// come nothing hangs, and all slots serve the longest due.
+func (o *owner) tookTime(f flight, answer webhook.Answer) {
+	if f.pass == express || answer.Status == 0 || answer.Duration > quickAnswer {
+		return
+	}
+	o.mu.Lock()
+	o.quick = answer.At
+	o.mu.Unlock()
+}
+
 // fly sends one request, decides, and records.
 func (o *owner) fly(hard context.Context, f flight) {
 	defer o.land(f)
@@ -275,6 +286,7 @@ func (o *owner) fly(hard context.Context, f flight) {
 	o.departures.Leave(job.Event.ID, delivery.Destination, job.Number)
 	at := time.Now()
 	answer := o.send(hard, job)
+	o.tookTime(f, answer)
 	o.settle(hard, f, Sent{
 		Delivery: delivery, Policy: o.policy, Probe: f.pass == probe,
 		Number: job.Number, At: at, Answer: answer,

@@ -23,6 +23,9 @@ const (
 	storeAgain = time.Second
 	// lastWords bounds the recording of what was cut while stopping.
 	lastWords = 5 * time.Second
+	// startRamp is how far a ramp has come at a start: nobody has refused
+	// anything, so it begins with four requests per second.
+	startRamp = 2 * time.Second
 	// expireStep bounds how many deliveries expire in one step.
 	expireStep = 200
 )
@@ -67,6 +70,8 @@ type owner struct {
 	// moved is when a slot that is not an express one was last taken or
 	// given back.
 	moved time.Time
+	// quick is when a quick answer last came.
+	quick time.Time
 	// changed says that lanes must be read again; dueAgain says for the home
 	// of each feed when a delivery that goes on falls due.
 	changed  bool
@@ -113,7 +118,7 @@ func (o *owner) spreadBacklog(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("look for overdue work: %w", err)
 		}
 		if len(list.Deliveries) > o.policy.Concurrency {
-			o.dest.RampFrom = now
+			o.dest.RampFrom = now.Add(-startRamp)
 		}
 	}
 	return nil
