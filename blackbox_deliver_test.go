@@ -256,7 +256,7 @@ func TestB46AHeadOfAMegabyteIsAFault(t *testing.T) {
 
 func TestB46ConnectionsAreGivenBack(t *testing.T) {
 	t.Parallel()
-	const events, concurrency = 600, 4
+	const events, concurrency = 240, 4
 	page := strings.Repeat("p", 10_000)
 	sink := newDownstream(t, func(w http.ResponseWriter, _ *http.Request, a arrival) {
 		n, _ := strconv.Atoi(a.key)

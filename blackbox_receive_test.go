@@ -254,7 +254,7 @@ func TestB72SlashesNeverRedirect(t *testing.T) {
 	for path, want := range map[string]int{
 		"/hooks/github": 200, "/hooks/github/": 200, "/hooks/github?a=b&c": 200, "/hooks/github/?x=1": 200,
 		"//hooks/github": 404, "/hooks//github": 404, "/hooks/github//": 404, "/Hooks/github": 404, "/hooks/GitHub": 404,
-		"/hooks/nobody": 404,
+		"/hooks/nobody": 404, "//hooks//github/": 404, "/./hooks/github": 404, "/x/../hooks/github": 404, "/hooks": 404, "//hooks": 404,
 	} {
 		a, err := s.request(http.MethodPost, path, githubHeader(path, []byte("{}")), []byte("{}"))
 		if err != nil || a.status != want {

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -106,7 +107,9 @@ func (h *api) answer(do func(*http.Request) (result, error)) http.HandlerFunc {
 // notFound answers a path that no route takes. The dashboard has those that
 // are nobody else's.
 func (h *api) notFound(w http.ResponseWriter, r *http.Request) {
-	if h.config.Dashboard != nil && !reserved(r.URL.Path) {
+	// The dashboard may redirect to the clean form of a path, which must not
+	// happen to a sender whose path has a slash too many.
+	if h.config.Dashboard != nil && !reserved(path.Clean("/"+r.URL.Path)) {
 		h.config.Dashboard.ServeHTTP(w, r)
 		return
 	}
