@@ -110,7 +110,8 @@ func FuzzSecretsAreNotKept(f *testing.F) {
 	f.Add("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "token=", "&", 4)
 	f.Fuzz(func(t *testing.T, secret, before, after string, spelling int) {
 		secret = strings.TrimSpace(secret)
-		if len(secret) < 4 || !utf8.ValidString(secret) {
+		// No setting can hold a NUL, which here parts what is looked at.
+		if len(secret) < 4 || !utf8.ValidString(secret) || strings.Contains(secret, "\x00") {
 			return
 		}
 		echoed := [...]string{
