@@ -46,6 +46,7 @@ func printConfig(out io.Writer, read loaded, resolved settings) error {
 		source.config.Scheme = choice(effective.scheme)
 		source.config.MaxBody = byteSize(effective.maxBody)
 		fmt.Fprintf(table, "\n# source %s: register %s\n", source.name, resolved.registerURL(effective))
+		resolved.printRegistration(table, effective, source.prefix)
 		read.printVariables(table, readVariables(source, effective.scheme))
 	}
 	for _, destination := range read.destinations {
