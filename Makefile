@@ -18,7 +18,7 @@ IMAGEFLAGS  = $(if $(filter docker,$(DOCKER)),,--format docker)
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser check vet format lint vuln bench fuzz image clean cgo
+.PHONY: help build run demo test browser check vet format lint vuln bench fuzz image clean tools cgo
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,7 @@ run: build ## build and serve, with the settings of the environment
 demo: build ## build and show what weir does to a storm, in under a minute
 	./weir demo
 
-test: cgo ## run all tests, with the race detector and in random order
+test: tools cgo ## run all tests, with the race detector and in random order
 	go test -race -shuffle=on ./...
 
 # The npm package goes into a folder that is thrown away. Screenshots are kept
@@ -77,6 +77,9 @@ image: ## build the container image with docker, podman or buildah
 
 clean: ## remove what the targets above made
 	rm -f weir *.test *.prof
+
+tools:
+	@.ci/install gcc=gcc promtool=prometheus curl=curl openssl=openssl
 
 cgo:
 	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "weir needs cgo: set CGO_ENABLED=1" >&2; exit 1; fi

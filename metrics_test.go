@@ -115,11 +115,22 @@ func observed(outcome webhook.Outcome) dispatch.Observation {
 }
 
 func TestPromtoolFindsNothingWrongWithTheMetrics(t *testing.T) {
-	page := busyHouse(t).metricsText()
-	check := exec.Command("promtool", "check", "metrics")
-	check.Stdin = strings.NewReader(page)
-	if said, err := check.CombinedOutput(); err != nil || len(said) > 0 {
-		t.Errorf("promtool (of Debian's package prometheus): %v\n%s", err, said)
+	promtool(t, strings.NewReader(busyHouse(t).metricsText()), "metrics")
+}
+
+// promtool runs a check of promtool (Debian's package prometheus), which must
+// have nothing to say against it. CI has it; elsewhere its absence is told.
+func promtool(t *testing.T, in io.Reader, check ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("promtool"); err != nil && os.Getenv("CI") == "" {
+		t.Logf("promtool is not here: not checked by it")
+		return
+	}
+	command := exec.Command("promtool", append([]string{"check"}, check...)...)
+	command.Stdin = in
+	said, err := command.CombinedOutput()
+	if err != nil || check[0] == "metrics" && len(said) > 0 {
+		t.Errorf("promtool check %s: %v\n%s", check[0], err, said)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,9 +80,7 @@ func (e existing) checkCondition(t *testing.T, where string, condition []string)
 
 func TestAlertRulesAreValidAndUseSeriesThatExist(t *testing.T) {
 	const path = "docs/monitoring/alerts.yml"
-	if said, err := exec.Command("promtool", "check", "rules", path).CombinedOutput(); err != nil {
-		t.Errorf("promtool (of Debian's package prometheus): %v\n%s", err, said)
-	}
+	promtool(t, nil, "rules", path)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -143,7 +143,11 @@ func (s *scenario) start(extra ...string) (stop func()) {
 	var service sync.WaitGroup
 	service.Go(func() { done <- run(ctx, w, nil) })
 	for status := 0; status != http.StatusOK; {
-		<-time.After(10 * time.Millisecond)
+		select {
+		case err := <-done:
+			s.t.Fatalf("the service does not start: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
 		status, _ = s.request("GET", "/readyz", nil, nil)
 	}
 	return func() {

@@ -123,10 +123,13 @@ func (h *api) unknown(w http.ResponseWriter, _ *http.Request) {
 }
 
 // reserved reports whether a path belongs to this package even where it has no
-// route.
+// route, and also in another letter case.
 func reserved(path string) bool {
 	for _, prefix := range [...]string{"/hooks", "/v1", "/livez", "/readyz", "/healthz", "/metrics"} {
-		if rest, found := strings.CutPrefix(path, prefix); found && (rest == "" || rest[0] == '/') {
+		if len(path) < len(prefix) || !strings.EqualFold(path[:len(prefix)], prefix) {
+			continue
+		}
+		if rest := path[len(prefix):]; rest == "" || rest[0] == '/' {
 			return true
 		}
 	}
