@@ -21,6 +21,8 @@ type lane struct {
 	next time.Time
 	// unread says that the table may hold due work that was not read.
 	unread bool
+	// outdated says that what was read may no longer be the first of it.
+	outdated bool
 }
 
 // feed is the due work of one destination, as one owner reads it: the
@@ -30,6 +32,10 @@ type feed struct {
 	firsts  lane
 	retries lane
 	newest  lane
+	// latest is when the newest that an express slot had fell due, and
+	// olderAt when one that is older may have it.
+	latest  time.Time
+	olderAt time.Time
 }
 
 func newFeed(home *owner) *feed {
@@ -41,9 +47,11 @@ func newFeed(home *owner) *feed {
 	}
 }
 
-// refresh notes that anything may have become due.
+// refresh notes that anything may have become due. Then the newest that was
+// read is not the newest any more.
 func (f *feed) refresh() {
 	f.firsts.unread, f.retries.unread, f.newest.unread = true, true, true
+	f.newest.outdated = true
 }
 
 // head returns the next delivery of a lane that is not in flight and that the
@@ -63,10 +71,31 @@ func (f *feed) head(ctx context.Context, l *lane, reader *owner) (webhook.Delive
 	return webhook.Delivery{}, false, nil
 }
 
-// read fills an empty lane if the table may hold something for it.
+// express returns the delivery for an express slot: the newest. One that is
+// older than what such a slot has had before stood nearer to what hangs, and
+// gets it only after nothing newer has come in for a while.
+func (f *feed) express(ctx context.Context, reader *owner, now time.Time) (webhook.Delivery, bool, error) {
+	f.olderAt = time.Time{}
+	d, found, err := f.head(ctx, &f.newest, reader)
+	if err != nil || !found {
+		return webhook.Delivery{}, false, err
+	}
+	if f.latest.After(now) { // the clock was set back
+		f.latest = now
+	}
+	if calm := f.latest.Add(expressCalm); reader.guarded() && d.NextAttemptAt.Before(f.latest) && now.Before(calm) {
+		f.olderAt = calm
+		return webhook.Delivery{}, false, nil
+	}
+	f.latest = webhook.Later(f.latest, d.NextAttemptAt)
+	return d, true, nil
+}
+
+// read fills a lane that is empty or outdated if the table may hold something
+// for it.
 func (f *feed) read(ctx context.Context, l *lane, now time.Time) error {
 	due := !l.next.IsZero() && !l.next.After(now)
-	if len(l.ready) > 0 || !l.unread && !due {
+	if len(l.ready) > 0 && !l.outdated || !l.unread && !due {
 		return nil
 	}
 	limit := lookAhead + 2*f.home.policy.Concurrency
@@ -77,7 +106,7 @@ func (f *feed) read(ctx context.Context, l *lane, now time.Time) error {
 		return fmt.Errorf("list what is due for %s: %w", f.home.policy.Name, err)
 	}
 	l.ready, l.next = list.Deliveries, list.Next
-	l.unread = len(list.Deliveries) == limit
+	l.unread, l.outdated = len(list.Deliveries) == limit, false
 	return nil
 }
 
@@ -108,7 +137,7 @@ func (l *lane) rotate(last webhook.ID) {
 // already and was not sent waits for something else.
 func (f *feed) nextDue(now time.Time) time.Time {
 	var next time.Time
-	for _, at := range []time.Time{f.firsts.next, f.retries.next} {
+	for _, at := range []time.Time{f.firsts.next, f.retries.next, f.olderAt} {
 		if at.After(now) {
 			next = sooner(next, at)
 		}

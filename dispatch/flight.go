@@ -94,7 +94,7 @@ func (o *owner) pick(ctx context.Context, f *feed, p pass) (webhook.Delivery, bo
 		if !firsts {
 			return webhook.Delivery{}, false, nil
 		}
-		return f.head(ctx, &f.newest, o)
+		return f.express(ctx, o, now)
 	}
 	if p == probe {
 		last := o.gates().LastProbed
@@ -251,6 +251,13 @@ func (o *owner) land(f flight) {
 	if f.home != o {
 		f.home.nudge()
 	}
+}
+
+// guarded reports whether there are enough slots for the express ones to wait.
+func (o *owner) guarded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slots(o.dest, o.policy) >= expressWaits
 }
 
 // movedBy notes that the slots which are not express ones move.

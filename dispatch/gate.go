@@ -141,12 +141,15 @@ const (
 	// the express slots open: what hangs often comes in a row, and while more
 	// of it comes in, the newest hangs as well.
 	expressAfter = 2 * time.Second
+	// expressCalm is how long nothing newer must have come in before an
+	// express slot goes back to what is older.
+	expressCalm = time.Second
 	// quickFor is how long after an answer that took at most quickAnswer all
 	// slots are open to everything.
 	quickFor    = 250 * time.Millisecond
 	quickAnswer = time.Second
-	// expressWaits is from how many slots on that is so. Of two or three an
-	// express slot is too large a share to be kept empty.
+	// expressWaits is from how many slots on all that is so. Of two or three
+	// an express slot is too large a share to be kept empty.
 	expressWaits = 4
 )
 

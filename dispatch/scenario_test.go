@@ -265,9 +265,16 @@ func TestB34HangingRequestsLeaveRoomForOthers(t *testing.T) {
 	})
 }
 
-// TestB34WhatHangsWhileItComesInLeavesRoom: the queue is served while the slow
-// events come in, one by one.
+// TestB34WhatHangsWhileItComesInLeavesRoom: the queue is served while the
+// events come in, one by one, the slow ones first; slots open for the others
+// before the last or in the midst of them.
 func TestB34WhatHangsWhileItComesInLeavesRoom(t *testing.T) {
+	for _, gap := range []time.Duration{5 * time.Millisecond, 50 * time.Millisecond} {
+		t.Run(gap.String(), func(t *testing.T) { hangWhileComingIn(t, gap) })
+	}
+}
+
+func hangWhileComingIn(t *testing.T, gap time.Duration) {
 	inBubble(t, func(t *testing.T, l *ledger) {
 		const slow, quick = 2, 1 // sizes
 		sink := record(func(_ int, job webhook.Job) (webhook.Answer, time.Duration) {
@@ -285,7 +292,7 @@ func TestB34WhatHangsWhileItComesInLeavesRoom(t *testing.T) {
 			}
 			l.accept(size, "app")
 			r.Wake("app")
-			<-time.After(5 * time.Millisecond)
+			<-time.After(gap)
 		}
 		took := until(t, time.Minute, func() bool { return l.count(webhook.Delivered) == 80 })
 		if took > 10*time.Second {
