@@ -37,11 +37,10 @@ func Decide(in Sent, chance Chance) webhook.Record {
 	to.Rev++
 	spent := spends(in, row)
 	delivery := decideDelivery(in, row, spent, chance)
-	if delivery.State == webhook.Pending && row.Fate == Wait && !in.Answer.Cut {
-		delivery.NextAttemptAt = waitFor(to, row.Hold, in)
-	}
+	line := attempt(in, spent, delivery)
+	line.NextAttemptAt = expected(in, row, to, delivery)
 	return webhook.Record{
-		Attempt:  attempt(in, spent, delivery),
+		Attempt:  line,
 		Delivery: delivery,
 		Gates:    to,
 	}
@@ -67,28 +66,46 @@ func spends(in Sent, row Row) spending {
 
 // attempt is the line in the delivery's history.
 func attempt(in Sent, s spending, delivery webhook.Delivery) *webhook.Attempt {
-	next := delivery.NextAttemptAt
-	if delivery.State != webhook.Pending {
-		next = time.Time{}
-	}
 	return &webhook.Attempt{
-		Number:        in.Number,
-		At:            webhook.Ceil(in.At),
-		Duration:      in.Answer.Duration,
-		SentTo:        in.To.Name,
-		Outcome:       in.Answer.Outcome,
-		Status:        in.Answer.Status,
-		Spent:         s == spent,
-		Probe:         in.Probe,
-		Hint:          in.Answer.Hint,
-		Rule:          in.Answer.Rule,
-		Evidence:      in.Answer.Evidence,
-		Decision:      delivery.State,
-		NextAttemptAt: next,
+		Number:   in.Number,
+		At:       webhook.Ceil(in.At),
+		Duration: in.Answer.Duration,
+		SentTo:   in.To.Name,
+		Outcome:  in.Answer.Outcome,
+		Status:   in.Answer.Status,
+		Spent:    s == spent,
+		Probe:    in.Probe,
+		Hint:     in.Answer.Hint,
+		Rule:     in.Answer.Rule,
+		Evidence: in.Answer.Evidence,
+		Decision: delivery.State,
 	}
 }
 
-// decideDelivery is the delivery's side of the table.
+// expected is when the next attempt could go as things stand after this answer:
+// the delivery's own time, or the end of the hold that the answer has begun.
+// Zero when there is none, or when only a person can bring it about.
+func expected(in Sent, row Row, to webhook.Destination, d webhook.Delivery) time.Time {
+	if d.State != webhook.Pending {
+		return time.Time{}
+	}
+	reason := row.Hold
+	if row.Vote == Failure {
+		reason = webhook.HoldRetryAfter
+	}
+	h, held := to.Hold(reason)
+	switch {
+	case !held || in.Answer.Cut:
+		return d.NextAttemptAt
+	case h.Until.IsZero():
+		return time.Time{}
+	}
+	return webhook.Later(h.Until, d.NextAttemptAt)
+}
+
+// decideDelivery is the delivery's side of the table. A wait that belongs to the
+// destination is in its hold alone: the delivery stays due, so that it goes as
+// soon as the hold ends, by whatever ends it.
 func decideDelivery(in Sent, row Row, s spending, chance Chance) webhook.Delivery {
 	d := in.Delivery
 	d.Attempts, d.Forced = in.Number, false
@@ -112,21 +129,20 @@ func decideDelivery(in Sent, row Row, s spending, chance Chance) webhook.Deliver
 			return finish(d, webhook.Dead, webhook.DeadExhausted, in.Answer.At)
 		}
 		d.NextAttemptAt = webhook.Ceil(in.Answer.At.Add(backoffAfter(in, failures, chance)))
+	case Wait:
+		d.NextAttemptAt = in.Answer.At
 	}
 	return d
 }
 
-// backoffAfter is max(hint, own wait) and, for a hint, the spread on top.
+// backoffAfter is the delivery's own wait. What the answer asked for is not in
+// it: that is a hold of the destination, which may be resumed, or leave the
+// delivery to the fallback.
 func backoffAfter(in Sent, failures int, chance Chance) time.Duration {
-	own := backoff(in.Policy, failures, chance)
 	if in.Answer.Slow {
-		own = slowBackoff(failures, chance)
+		return slowBackoff(failures, chance)
 	}
-	if !in.Answer.Hint.Given() {
-		return own
-	}
-	wait := max(own, in.Answer.Hint.Wait)
-	return wait + spread(in.Answer.Hint.Wait, chance)
+	return backoff(in.Policy, failures, chance)
 }
 
 // slowTry is the fate of a delivery whose address seems wrong: two more tries,
@@ -147,14 +163,6 @@ func slowTry(d webhook.Delivery, s spending, in Sent, chance Chance) webhook.Del
 func finish(d webhook.Delivery, state webhook.State, reason webhook.DeadReason, at time.Time) webhook.Delivery {
 	d.State, d.Reason, d.FinishedAt = state, reason, at
 	return d
-}
-
-// waitFor is when a delivery that was told to wait may be due again: with its
-// hold. A hold that only a person ends leaves it due, so that it goes as soon
-// as it is released.
-func waitFor(to webhook.Destination, reason webhook.HoldReason, in Sent) time.Time {
-	h, _ := to.Hold(reason)
-	return webhook.Later(h.Until, in.Answer.At)
 }
 
 // decideDestination is the destination's side of the table.

@@ -176,13 +176,14 @@ func (d *Dispatcher) Pause(ctx context.Context, name string) error {
 	})
 }
 
-// Resume clears every hold of a destination and its breaker. Windows and pace
+// Resume clears every hold of a destination, its breaker, and the pace that its
+// headers have set: a header that is wrong must not stop it for days. Windows
 // stay: they bound requests whatever the operator wishes.
 func (d *Dispatcher) Resume(ctx context.Context, name string) error {
 	now := time.Now()
 	return d.change(ctx, name, func(dest webhook.Destination) webhook.Destination {
 		dest.Holds, dest.Breaker, dest.Misdirected = nil, webhook.Breaker{}, 0
-		dest.RampFrom = webhook.Ceil(now)
+		dest.Pace, dest.RampFrom = webhook.Pace{}, webhook.Ceil(now)
 		return dest
 	})
 }

@@ -14,7 +14,7 @@ const (
 	Backoff
 	// SlowTries tries again after 30 s and 5 min and then ends it.
 	SlowTries
-	// Wait leaves it to the destination's hold.
+	// Wait leaves it due, for when the destination's hold ends.
 	Wait
 )
 
