@@ -1,7 +1,10 @@
 package main
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
@@ -91,6 +94,13 @@ func (s *service) signed(source, id, body string, header http.Header) signature.
 		s.t.Fatalf("sign for %s: %v", source, err)
 	}
 	return request
+}
+
+// macOf is the HMAC-SHA256 of a text under the secret of these tests, in hex.
+func macOf(text string) string {
+	mac := hmac.New(sha256.New, []byte(blackboxSecret))
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // submit sends a signed request.
