@@ -17,7 +17,7 @@ func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
 		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: watchedStore{h.store, h},
 		Destinations: watchedDispatcher{h.dispatcher, h}, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
 		Minutes: h.minutes, Stuck: h.dispatcher.Stuck, StallAfter: h.settings.stallAfter,
-		Version: buildVersion(), Log: h.log,
+		Version: buildVersion(), Log: h.log, Signatures: map[string]string{},
 	}
 	if len(h.settings.apiTokens) > 0 {
 		config.Tokens = handler.NewTokens(h.settings.apiTokens...)
@@ -30,6 +30,7 @@ func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
 	}
 	for _, s := range h.settings.sources {
 		config.Sources = append(config.Sources, s.name)
+		config.Signatures[s.name] = s.hmac.header
 	}
 	pages, err := dashboard.New(config)
 	if err != nil {

@@ -35,6 +35,9 @@ type Config struct {
 	// filters offer.
 	Downstreams []Downstream
 	Sources     []string
+	// Signatures names by source the header that it is signed by, where the
+	// name does not tell that by itself. Its values are not shown.
+	Signatures map[string]string
 
 	// Waiting says what a pending delivery waits for and when it may go; the
 	// zero time when only a person can release it.

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func (d *Dashboard) eventView(v visit, detail webhook.EventDetail) eventView {
 		ReceivedAt: v.at(event.ReceivedAt), Size: event.Size, SHA256: hex.EncodeToString(event.SHA256[:]),
 		ContentType: clip(event.Header.Get("Content-Type"), maxField),
 		Duplicates:  event.Duplicates, LastDuplicate: v.at(event.LastDuplicateAt),
-		BodyGone: event.BodyGone, Fields: headerFields(event.Header),
+		BodyGone: event.BodyGone, Fields: d.headerFields(event),
 	}
 	if !event.ConflictOf.IsZero() {
 		view.ConflictOf = event.ConflictOf.String()
@@ -74,14 +73,19 @@ func (d *Dashboard) eventView(v visit, detail webhook.EventDetail) eventView {
 	return view
 }
 
-// headerFields lists header fields by name, bounded.
-func headerFields(header http.Header) []field {
+// headerFields lists header fields by name, bounded, without the values of
+// credentials and signatures.
+func (d *Dashboard) headerFields(event webhook.Event) []field {
 	var list []field
-	for _, name := range slices.Sorted(maps.Keys(header)) {
+	for _, name := range slices.Sorted(maps.Keys(event.Header)) {
 		if len(list) == maxFields {
 			break
 		}
-		list = append(list, field{clip(name, maxField), clip(strings.Join(header[name], ", "), maxField)})
+		value := strings.Join(event.Header[name], ", ")
+		if d.private(event.Source, name) {
+			value = notShown
+		}
+		list = append(list, field{clip(name, maxField), clip(value, maxField)})
 	}
 	return list
 }
