@@ -150,6 +150,31 @@ func TestMadeUpAddressesTakeBoundedMemory(t *testing.T) {
 	})
 }
 
+// TestMadeUpAddressesOfAnUnsignedSourceTakeBoundedMemory: each address has a
+// rate of its own there, and those without a place share one.
+func TestMadeUpAddressesOfAnUnsignedSourceTakeBoundedMemory(t *testing.T) {
+	s := NewSources(map[string]Source{"open": {Rates: []webhook.Rate{{N: 10, Per: time.Hour}}, Per: PerCaller}})
+	before := heap()
+	refused := 0
+	for i := range uint32(300_000) {
+		var addr [16]byte
+		addr[0] = 0x20
+		binary.BigEndian.PutUint32(addr[2:], i)
+		settle, fresh, _ := s.Take(with(Caller{Addr: netip.AddrFrom16(addr)}), "open")
+		if fresh != nil {
+			refused++
+		}
+		settle(webhook.ResultAccepted)
+	}
+	if grown := heap() - before; grown > 32<<20 {
+		t.Errorf("%d MiB", grown>>20)
+	}
+	if want := 300_000 - MaxKeys/4 - 10; refused != want {
+		t.Errorf("%d refused, want %d: those without a place share one rate", refused, want)
+	}
+	runtime.KeepAlive(s)
+}
+
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats
