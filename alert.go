@@ -24,6 +24,7 @@ const (
 	alertFull    alertKind = "full"    // the store is full, or nearly
 	alertStore   alertKind = "store"   // the store cannot commit
 	alertStuck   alertKind = "stuck"   // a dispatch loop does not turn
+	alertStray   alertKind = "stray"   // deliveries wait for a destination that is gone from the settings
 	alertRevoked alertKind = "revoked" // a sender says that it has given up
 )
 

@@ -37,6 +37,7 @@ func (h *house) watch(ctx context.Context) error {
 		case now := <-ticker.C:
 			h.lookAtHolds(now)
 			h.lookAtRoom(ctx, now)
+			h.lookAtStrays(ctx, now)
 			h.desk.tick(now)
 		}
 	}

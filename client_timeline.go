@@ -28,6 +28,9 @@ func standing(d apiDelivery, now time.Time) string {
 	case webhook.WaitDue:
 		return "due, and sent as soon as there is a place"
 	}
+	if d.WaitingFor == webhook.WaitGone && d.MaxAttempts == 0 {
+		return "waits for its destination, which is not configured any more; configure it again, or cancel"
+	}
 	if d.NextAttemptAt.IsZero() {
 		return fmt.Sprintf("%s; somebody must release it", meaningOfWait(d.WaitingFor))
 	}

@@ -32,7 +32,7 @@ func (h *house) flow(ctx context.Context) []string {
 	for _, name := range h.dispatcher.Names() {
 		reasons = append(reasons, h.flowTo(ctx, name, now)...)
 	}
-	return reasons
+	return append(reasons, h.flowToStrays(ctx, now)...)
 }
 
 // flowTo returns the reasons of one destination.

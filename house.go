@@ -127,7 +127,7 @@ func (h *house) furnish(ctx context.Context, w world) error {
 	if err := h.rememberAccepted(ctx); err != nil {
 		return err
 	}
-	inside, err := h.handler()
+	inside, err := h.handler(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (h *house) routes(w world) ([]dispatch.Route, error) {
 }
 
 // handler returns the HTTP side.
-func (h *house) handler() (http.Handler, error) {
+func (h *house) handler(ctx context.Context) (http.Handler, error) {
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
 		Header: h.settings.clientIPHeader, Trusted: h.settings.trustedProxies, Untold: h.untoldProxy,
 	})
@@ -169,6 +169,10 @@ func (h *house) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	former, err := h.former(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return handler.New(handler.Config{
 		Sources: sources, Intake: h.store, Wake: h.dispatcher.Wake,
 		ClientAddress: address,
@@ -179,7 +183,7 @@ func (h *house) handler() (http.Handler, error) {
 		Tokens:        handler.NewTokens(h.settings.apiTokens...),
 		Events:        h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, History: h.store,
 		Operator: watchedStore{h.store, h}, Destinations: watchedDispatcher{h.dispatcher, h},
-		Downstreams: h.downstreams(), Observe: h.received, Metrics: h.page,
+		Downstreams: h.downstreams(), Former: former, Observe: h.received, Metrics: h.page,
 		Waiting: dispatch.Waiting,
 		Stats:   h.stats, Ready: h.ready, Flow: h.flow, Log: h.log,
 		Dashboard: pages,

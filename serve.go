@@ -52,6 +52,7 @@ func serve(ctx context.Context, w world, s settings) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	house.logStart(listener.Addr())
+	house.logStrays(ctx)
 	return house.run(ctx, listener)
 }
 

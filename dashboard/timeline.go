@@ -67,9 +67,10 @@ func (d *Dashboard) delivery(v visit, of webhook.Delivery) deliveryView {
 		view.Words, view.MayRedeliver, view.Force = deadWords(of.Reason), known, of.Reason == webhook.DeadTooLarge
 	default:
 		view.MayCancel = true
-		view.wait(v, d.config, status, of)
-		if !known {
-			view.Words = "its destination is no longer configured"
+		if known {
+			view.wait(v, d.config, status, of)
+		} else {
+			view.WaitingFor, view.Words = webhook.WaitGone, "its destination is no longer configured"
 		}
 	}
 	return view

@@ -50,6 +50,9 @@ type Config struct {
 	// the order in which they are shown.
 	Destinations Destinations
 	Downstreams  []Downstream
+	// Former names destinations that are not configured any more, and that
+	// deliveries may still wait for.
+	Former []string
 	// Waiting says what a pending delivery waits for and the earliest time of
 	// its next attempt, zero when only a person can release it. Nil looks at
 	// the destination's gate alone.

@@ -84,13 +84,13 @@ func (h *api) eachDestination(ctx context.Context, s selection, names []string, 
 	return found, nil
 }
 
-// names lists the destinations.
+// names lists the destinations, with those that were ones before.
 func (h *api) names() []string {
 	names := make([]string, 0, len(h.config.Downstreams))
 	for _, downstream := range h.config.Downstreams {
 		names = append(names, downstream.Name)
 	}
-	return names
+	return append(names, h.config.Former...)
 }
 
 // from returns the destinations to go through, from the one that a cursor

@@ -8,11 +8,12 @@ import (
 )
 
 // waiting is what the gate of a destination alone tells, where Config.Waiting is
-// not set or the destination is not configured any more (status is nil). The
-// time is zero when only the operator can release the delivery.
+// not set. One that is not configured any more (status is nil) is gone, until
+// its configuration changes. The time is zero when only the operator can
+// release the delivery.
 func waiting(d webhook.Delivery, status *webhook.Status, now time.Time) (webhook.WaitingFor, time.Time) {
 	if status == nil {
-		return own(d, now), time.Time{}
+		return webhook.WaitGone, time.Time{}
 	}
 	if slices.Contains(status.InFlight, d.EventID) {
 		return webhook.WaitInFlight, d.NextAttemptAt
@@ -57,7 +58,7 @@ func (v *viewer) keep(list []webhook.Delivery, want webhook.WaitingFor) []webhoo
 func narrow(query webhook.DeliveryQuery, want webhook.WaitingFor, at *viewer) (webhook.DeliveryQuery, bool) {
 	status := at.status(query.Destination)
 	if status == nil {
-		status = &webhook.Status{}
+		return query, want == webhook.WaitGone
 	}
 	if want == webhook.WaitInFlight {
 		query.Only = status.InFlight

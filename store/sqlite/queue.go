@@ -46,6 +46,21 @@ func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (w
 	return queue, nil
 }
 
+// Owned names every destination that has ever been taken over, in order.
+func (s *Store) Owned(ctx context.Context) ([]string, error) {
+	var names []string
+	err := s.reads.each(ctx, `SELECT name FROM destinations ORDER BY name`, nil, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the destinations: %w", err)
+	}
+	return names, nil
+}
+
 const newestOfSource = `SELECT received_at FROM events INDEXED BY events_source
 	WHERE source = ?1 ORDER BY seq DESC LIMIT 1`
 

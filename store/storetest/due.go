@@ -146,6 +146,17 @@ var dueCases = []testCase{
 			b.Error(diff)
 		}
 	}},
+	{"names every destination that was ever taken over", func(b *bench) {
+		for _, name := range []string{"old", "app", "old"} {
+			_, err := b.Own(b.Context(), name)
+			b.must(err)
+		}
+		got, err := b.Owned(b.Context())
+		b.must(err)
+		if diff := cmp.Diff([]string{"app", "old"}, got); diff != "" {
+			b.Error(diff)
+		}
+	}},
 }
 
 var expireCases = []testCase{

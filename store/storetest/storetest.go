@@ -70,6 +70,7 @@ type Lister interface {
 type Counter interface {
 	Queue(ctx context.Context, destination string, now time.Time) (webhook.Queue, error)
 	LastAccepted(ctx context.Context, sources []string) (map[string]time.Time, error)
+	Owned(ctx context.Context) ([]string, error)
 }
 
 // Operator changes single deliveries.
