@@ -6,10 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"weir/signature"
@@ -66,32 +67,43 @@ func (s *service) environ() []string {
 	return environ
 }
 
-// provider returns what signs as the provider of a source does.
-func (s *service) provider(source string) *signature.Verifier {
+// providers returns what signs as the provider of each source does.
+func (s *service) providers() map[string]*signature.Verifier {
 	s.t.Helper()
-	environ := slices.DeleteFunc(s.environ(), func(setting string) bool {
-		other := strings.HasPrefix(setting, sourcePrefix) && !strings.HasPrefix(setting, prefixOf(sourcePrefix, source))
-		return other || strings.HasPrefix(setting, destinationPrefix) || strings.HasPrefix(setting, "WEIR_SOURCES=")
-	})
-	from, err := loadSender(environ, source)
+	resolved, err := loadSettings(s.environ())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return from.verifier
+	all := map[string]*signature.Verifier{}
+	for _, source := range resolved.sources {
+		if all[source.name], err = signature.New(source.signatureConfig(resolved.publicURL)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // signed makes a request as the provider of a source would, now.
 func (s *service) signed(source, id, body string, header http.Header) signature.Request {
 	s.t.Helper()
-	v := s.provider(source)
-	request := v.Sample(id, time.Now())
-	request.Body = []byte(body)
-	for name, values := range header {
-		request.Header[name] = values
-	}
-	request, err := v.Sign(request, id, time.Now())
+	return signedBy(s.t, s.providers()[source], webhookSample{id, body, header})
+}
+
+// webhookSample is what a provider has to say.
+type webhookSample struct {
+	id, body string
+	header   http.Header
+}
+
+// signedBy makes a request as a provider would, now.
+func signedBy(t *testing.T, provider *signature.Verifier, said webhookSample) signature.Request {
+	t.Helper()
+	request := provider.Sample(said.id, time.Now())
+	request.Body = []byte(said.body)
+	maps.Copy(request.Header, said.header)
+	request, err := provider.Sign(request, said.id, time.Now())
 	if err != nil {
-		s.t.Fatalf("sign for %s: %v", source, err)
+		t.Fatalf("sign: %v", err)
 	}
 	return request
 }
