@@ -110,10 +110,10 @@ func explainRequest(in io.Reader, out io.Writer) error {
 func readRequestCases(in io.Reader) ([]requestCase, error) {
 	var all []requestCase
 	decoder := json.NewDecoder(in)
-	for {
+	for read := 0; ; read++ {
 		var raw json.RawMessage
 		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) && len(all) > 0 {
+		if errors.Is(err, io.EOF) && read > 0 {
 			return all, nil
 		}
 		if err != nil {

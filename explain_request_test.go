@@ -75,6 +75,13 @@ func TestExplainRequestTakesObjectsOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// TestExplainRequestOfNoneIsNothing: as the other explanations take it.
+func TestExplainRequestOfNoneIsNothing(t *testing.T) {
+	if lines := explainLines(t, `[]`); len(lines) != 0 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
 func TestExplainRequestHandshakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		input   string

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -108,10 +109,18 @@ func apply(conn *sqlite3.SQLiteConn, settings []pragma) error {
 			return fmt.Errorf("reading %s back: %w", p.name, err)
 		}
 		if got != p.want {
-			return fmt.Errorf("the connection has %s=%s, want %s", p.name, got, p.want)
+			return fmt.Errorf("the connection has %s=%s, want %s%s", p.name, got, p.want, meaning(p))
 		}
 	}
 	return nil
+}
+
+// meaning says what it is when a file has another shape than weir gives it.
+func meaning(p pragma) string {
+	if !slices.Contains(shape, p) {
+		return ""
+	}
+	return ": it is a database of another program, or was changed by one; name another path, or restore a backup"
 }
 
 // readPragma runs a pragma and returns the first value that it answers.

@@ -247,7 +247,26 @@ func TestAFileThatIsNoDatabaseIsRefused(t *testing.T) {
 func TestADatabaseOfAnotherShapeIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weir.db")
 	change(t, path, `PRAGMA page_size=4096; CREATE TABLE theirs (a)`)
-	wantRefusal(t, path, "page_size")
+	wantRefusal(t, path, "page_size=4096, want 8192: it is a database of another program")
+}
+
+// TestAStartClearsWhatAKilledOneHasLeft: a machine that kills its starts, again
+// and again, must not fill the directory.
+func TestAStartClearsWhatAKilledOneHasLeft(t *testing.T) {
+	directory := t.TempDir()
+	mine := filepath.Join(directory, ".weir-notes")
+	for _, path := range []string{mine, filepath.Join(directory, ".weir-probe-1"), filepath.Join(directory, ".weir-probe-2.renamed")} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := openAt(t, filepath.Join(directory, "weir.db")).Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(directory, ".*"))
+	if err != nil || len(left) != 1 || left[0] != mine {
+		t.Errorf("left: %q, %v", left, err)
+	}
 }
 
 // wantRefusal checks that a path cannot be opened, and that the refusal gives

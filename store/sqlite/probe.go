@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -36,11 +37,31 @@ func resolve(path string) (string, error) {
 // errDangling is a link that would let two names lead to one new file.
 var errDangling = errors.New("a symbolic link to a file that does not exist")
 
+// probeName begins the names of the files that probe makes for a moment, and
+// probeRenamed is what a rename adds.
+const (
+	probeName    = ".weir-probe-"
+	probeRenamed = ".renamed"
+)
+
+// sweep removes what killed probes have left.
+func sweep(directory string) {
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return // litter harms nobody
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), probeName) {
+			_ = os.Remove(filepath.Join(directory, entry.Name()))
+		}
+	}
+}
+
 // probe proves that the directory takes what SQLite will ask of it: files are
 // created, synced, renamed and removed there. SQLite's own message for a
 // directory that belongs to somebody else is "no such file or directory".
 func probe(directory string) error {
-	file, err := os.CreateTemp(directory, ".weir-probe-*")
+	file, err := os.CreateTemp(directory, probeName+"*")
 	if err != nil {
 		return notUsable("directory of the database", directory, err)
 	}
@@ -49,8 +70,8 @@ func probe(directory string) error {
 	_, err = file.WriteString("probe\n")
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = os.Rename(name, name+".renamed")
-		name += ".renamed"
+		err = os.Rename(name, name+probeRenamed)
+		name += probeRenamed
 	}
 	err = errors.Join(err, os.Remove(name))
 	if err != nil {
