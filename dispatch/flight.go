@@ -52,7 +52,7 @@ func (o *owner) passLocked(now time.Time) (pass, time.Time) {
 		return probe, o.retriesOpen(now)
 	}
 	all := slots(o.dest, o.policy)
-	switch free := all - o.out; {
+	switch free := min(all-o.out, mostUnrecorded(o.policy)-o.unrecorded); {
 	case free <= 0:
 		return closed, time.Time{}
 	case free > expressSlots(all) || o.quick.Add(quickFor).After(now):
@@ -159,7 +159,7 @@ func (o *owner) launch(ctx, hard context.Context, f flight) (bool, error) {
 	if f.pass == probe {
 		// Before the probe leaves, the time of the next one is on disk.
 		if err := o.ledger.Save(ctx, armed); err != nil {
-			o.land(f)
+			o.stay(f)
 			return false, fmt.Errorf("save the probe of %s: %w", o.policy.Name, err)
 		}
 	}
@@ -232,17 +232,24 @@ func (o *owner) reserve(f flight) (webhook.Destination, bool) {
 	}
 	o.dest.Rev++
 	o.out++
+	o.unrecorded++
 	o.movedBy(f, now)
 	return o.dest, true
 }
 
-// land frees what a flight held, after its record is committed.
+// freeSlot gives back the slot of a request that has been answered or was never
+// sent. The caller holds mu.
+func (o *owner) freeSlot(f flight) {
+	o.out--
+	o.movedBy(f, webhook.Ceil(time.Now()))
+}
+
+// land frees what a flight held beside its slot, after its record is committed.
 func (o *owner) land(f flight) {
 	o.room.give(f.delivery.Size)
 	f.home.release(f.delivery.EventID)
 	o.mu.Lock()
-	o.out--
-	o.movedBy(f, webhook.Ceil(time.Now()))
+	o.unrecorded--
 	if f.pass == probe {
 		o.probing = false
 	}
@@ -280,15 +287,14 @@ func (o *owner) tookTime(f flight, answer webhook.Answer) {
 
 // fly sends one request, decides, and records.
 func (o *owner) fly(hard context.Context, f flight) {
-	defer o.land(f)
 	event, delivery, err := o.queue.Load(hard, f.delivery.EventID, f.home.policy.Name)
-	if err != nil {
+	changed := delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now()))
+	if err != nil || changed {
+		o.stay(f)
 		o.lost(f, err)
 		return
 	}
-	if delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now())) {
-		return // changed since it was listed
-	}
+	defer o.land(f)
 	job := webhook.Job{Event: event, Delivery: delivery, Number: o.number(delivery)}
 	o.departures.Leave(job.Event.ID, delivery.Destination, job.Number)
 	at := time.Now()
@@ -300,9 +306,17 @@ func (o *owner) fly(hard context.Context, f flight) {
 	}, event.ReceivedAt)
 }
 
+// stay ends a flight that never left.
+func (o *owner) stay(f flight) {
+	o.mu.Lock()
+	o.freeSlot(f)
+	o.mu.Unlock()
+	o.land(f)
+}
+
 // lost handles a delivery that could not be loaded: it stays due.
 func (o *owner) lost(f flight, err error) {
-	if errors.Is(err, webhook.ErrNotFound) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, webhook.ErrNotFound) || errors.Is(err, context.Canceled) {
 		return
 	}
 	o.log.Error("delivery cannot be loaded", webhook.LogDestination, f.home.policy.Name,
@@ -329,15 +343,17 @@ func (o *owner) send(ctx context.Context, job webhook.Job) (answer webhook.Answe
 	return o.sender.Send(ctx, job)
 }
 
-// settle decides and commits. It returns when the record is on disk, or when
-// the process is being ended and it cannot be.
+// settle decides, gives the slot back and commits. It returns when the record
+// is on disk, or when the process is being ended and it cannot be.
 func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time.Time) {
 	o.mu.Lock()
 	before := o.dest
 	sent.To = before
 	record := Decide(sent, o.chance)
 	o.dest = record.Gates
+	o.freeSlot(f)
 	o.mu.Unlock()
+	o.nudge()
 	record.Epoch = f.home.gates().Epoch
 	if !o.commit(ctx, record) {
 		return

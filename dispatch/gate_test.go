@@ -186,7 +186,7 @@ func TestACrashCountsWhatMayHaveBeenOut(t *testing.T) {
 	if clean.Retries.Left(noon) != 30 || clean.Sent[0].Left(noon) != 60 || clean.Sent[1].Left(noon) != 2 {
 		t.Errorf("after a stop: %+v", clean)
 	}
-	if crashed.Retries.Left(noon) != 26 || crashed.Sent[0].Left(noon) != 56 || crashed.Sent[1].Left(noon) != 0 {
+	if crashed.Retries.Left(noon) != 22 || crashed.Sent[0].Left(noon) != 52 || crashed.Sent[1].Left(noon) != 0 {
 		t.Errorf("after a crash: %+v", crashed)
 	}
 }

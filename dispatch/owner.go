@@ -64,9 +64,11 @@ type owner struct {
 	claimed map[webhook.ID]struct{}
 	// out counts the requests that are out to this destination; probing
 	// says that one of them is a probe.
-	out      int
-	probing  bool
-	suspects suspects
+	out int
+	// unrecorded counts those whose records are not on disk yet, too.
+	unrecorded int
+	probing    bool
+	suspects   suspects
 	// moved is when a slot that is not an express one was last taken or
 	// given back.
 	moved time.Time

@@ -25,15 +25,19 @@ func Resume(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Dest
 	return d
 }
 
+// mostUnrecorded is how many requests may be out or waiting for their record to
+// be on disk: the next requests need not wait for the records of the last.
+func mostUnrecorded(p webhook.Policy) int { return 2 * p.Concurrency }
+
 // Recover is Resume after a process that did not stop cleanly. Requests that
-// were out when it ended were counted nowhere; there were at most CONCURRENCY
-// of them, and so many are counted now.
+// were not recorded when it ended were counted nowhere; there were at most
+// twice CONCURRENCY of them, and so many are counted now.
 func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
 	d = Resume(d, p, now)
 	for i, window := range d.Sent {
-		d.Sent[i] = window.Add(now, min(p.Concurrency, window.Rate.N))
+		d.Sent[i] = window.Add(now, min(mostUnrecorded(p), window.Rate.N))
 	}
-	d.Retries = d.Retries.Add(now, min(p.Concurrency, d.Retries.Rate.N))
+	d.Retries = d.Retries.Add(now, min(mostUnrecorded(p), d.Retries.Rate.N))
 	return d
 }
 
@@ -49,8 +53,8 @@ type suspects struct {
 
 func newSuspects(p webhook.Policy, now time.Time) suspects {
 	return suspects{
-		left:    p.Concurrency,
-		covered: min(p.Concurrency, p.RetryBudget.N),
+		left:    mostUnrecorded(p),
+		covered: min(mostUnrecorded(p), p.RetryBudget.N),
 		until:   now.Add(p.RetryBudget.Per),
 	}
 }
