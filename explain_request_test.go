@@ -77,8 +77,9 @@ func TestExplainRequestTakesObjectsOneAfterTheOther(t *testing.T) {
 
 // TestExplainRequestOfNoneIsNothing: as the other explanations take it.
 func TestExplainRequestOfNoneIsNothing(t *testing.T) {
-	if lines := explainLines(t, `[]`); len(lines) != 0 {
-		t.Errorf("%d lines", len(lines))
+	var out bytes.Buffer
+	if err := explainRequest(strings.NewReader(`[]`), &out); err != nil || out.Len() != 0 {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
 

@@ -44,8 +44,8 @@ const (
 	probeRenamed = ".renamed"
 )
 
-// sweep removes what killed probes have left.
-func sweep(directory string) {
+// clearProbes removes what killed probes have left.
+func clearProbes(directory string) {
 	entries, err := os.ReadDir(directory)
 	if err != nil {
 		return // litter harms nobody

@@ -94,7 +94,7 @@ func probeFilesAndDirectory(path string) error {
 
 // open does what needs the lock.
 func (s *Store) open(ctx context.Context, config Config) error {
-	sweep(filepath.Dir(s.path))
+	clearProbes(filepath.Dir(s.path))
 	if err := probeFiles(s.path); err != nil {
 		return err
 	}
