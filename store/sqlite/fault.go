@@ -22,6 +22,9 @@ func refused(err error) bool {
 // and not about what was asked: every operation would meet it, and the same
 // may be asked again later.
 func passing(err error) bool {
+	if errors.Is(err, errMoved) {
+		return true
+	}
 	fault, ok := errors.AsType[sqlite3.Error](err)
 	if !ok {
 		return false

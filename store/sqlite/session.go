@@ -24,6 +24,7 @@ type session struct {
 	stmts map[string]*sql.Stmt
 
 	path     string
+	files    inPlace
 	window   int64 // of keys, in milliseconds
 	maxBytes int64 // 0 is no cap
 	pageSize int64
@@ -167,6 +168,9 @@ func fileSize(path string) int64 {
 
 // commit writes the gates that have gathered and ends the transaction.
 func (s *session) commit() error {
+	if err := s.files.check(); err != nil {
+		return err
+	}
 	if err := s.saveGates(); err != nil {
 		return fmt.Errorf("saving gates: %w", err)
 	}

@@ -52,6 +52,7 @@ type Store struct {
 	pool    *sql.DB // of the writer: one connection
 	session *session
 	reads   *readers
+	loads   loads
 	writer  *writer
 	owned   sync.WaitGroup // the writer goroutine
 
@@ -106,6 +107,7 @@ func (s *Store) open(ctx context.Context, config Config) error {
 		db:     newConnector(s.path, "ro", common, reading).open(config.Readers),
 		budget: walkBudget,
 	}
+	s.loads.readers = s.reads
 	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
@@ -136,7 +138,8 @@ func (s *Store) openSession(ctx context.Context, config Config) error {
 	if s.cleanStart, err = s.session.markStarted(); err != nil {
 		return fmt.Errorf("marking the start: %w", err)
 	}
-	return nil
+	s.session.files, err = notePlace(s.path)
+	return err
 }
 
 // Close takes no new work, finishes what is queued, empties the log into the

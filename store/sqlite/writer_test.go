@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -290,6 +291,41 @@ func TestB1ALockHeldByAnotherProcessIsAnOutageAndPasses(t *testing.T) {
 	}
 	if receipt, err := store.Accept(t.Context(), in); err != nil || receipt.Result != webhook.ResultAccepted {
 		t.Errorf("afterwards: %v, %v", receipt, err)
+	}
+}
+
+// TestB1AFileThatWasTakenAwayTakesNothing: the open file could still be written
+// to, but nobody would find it again.
+func TestB1AFileThatWasTakenAwayTakesNothing(t *testing.T) {
+	for _, suffix := range []string{"", "-wal"} {
+		for name, replace := range map[string]bool{"removed": false, "replaced": true} {
+			t.Run(name+suffix, func(t *testing.T) {
+				store := open(t)
+				path := store.Path() + suffix
+				away := path + ".away"
+				if err := os.Rename(path, away); err != nil {
+					t.Fatal(err)
+				}
+				if replace {
+					if err := os.WriteFile(path, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				in := sample(1)
+				if _, err := store.Accept(t.Context(), in); !errors.Is(err, webhook.ErrUnavailable) {
+					t.Errorf("error %v, want %v", err, webhook.ErrUnavailable)
+				}
+				if err := store.Ping(t.Context()); !errors.Is(err, webhook.ErrUnavailable) {
+					t.Errorf("error %v, want %v", err, webhook.ErrUnavailable)
+				}
+				if err := os.Rename(away, path); err != nil {
+					t.Fatal(err)
+				}
+				if receipt, err := store.Accept(t.Context(), in); err != nil || receipt.Result != webhook.ResultAccepted {
+					t.Errorf("put back: %v, %v", receipt, err)
+				}
+			})
+		}
 	}
 }
 
