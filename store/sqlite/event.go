@@ -9,32 +9,6 @@ import (
 	"weir/webhook"
 )
 
-const loadQuery = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
-	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2
-	LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
-
-// Load returns all that is needed to send one request: the event with headers
-// and body, and the delivery. [webhook.ErrNotFound] when there is no such
-// delivery; a payload that retention has removed is told by Event.BodyGone.
-func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (webhook.Event, webhook.Delivery, error) {
-	var (
-		body     []byte
-		event    eventRow
-		delivery deliveryRow
-	)
-	dest := append([]any{&body}, append(event.dest(), delivery.dest()...)...)
-	err := s.reads.row(ctx, loadQuery, []any{id[:], destination}, dest...)
-	if err != nil {
-		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading event %s for %s: %w", id, destination, err)
-	}
-	e, err := event.read()
-	if err != nil {
-		return webhook.Event{}, webhook.Delivery{}, err
-	}
-	e.Body = body
-	return e, delivery.read(), nil
-}
-
 // Event returns an event with its deliveries and every attempt, without the
 // body, all as of one moment.
 func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, error) {

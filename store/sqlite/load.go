@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"weir/webhook"
+)
+
+const loadQuery = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
+	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2
+	LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
+
+// load is one call of Load.
+type load struct {
+	id          webhook.ID
+	destination string
+
+	event    webhook.Event
+	delivery webhook.Delivery
+	err      error
+	done     bool
+}
+
+// loads reads what several callers ask for at the same time in one read
+// transaction. Each commit makes the readers forget the pages they know, so
+// that the first query after it costs several times as much as the next.
+type loads struct {
+	readers *readers
+	// mu guards waiting.
+	mu      sync.Mutex
+	waiting []*load
+	// turn is held by the caller who reads for all that wait; it guards what
+	// the loads of a turn hold.
+	turn sync.Mutex
+}
+
+// read returns when the load is done, by this caller or by one before it.
+func (l *loads) read(ctx context.Context, one *load) error {
+	l.mu.Lock()
+	l.waiting = append(l.waiting, one)
+	l.mu.Unlock()
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	if one.done {
+		return one.err
+	}
+	l.mu.Lock()
+	batch := l.waiting
+	l.waiting = nil
+	l.mu.Unlock()
+	err := l.readers.view(context.WithoutCancel(ctx), func(v view) error {
+		for _, each := range batch {
+			each.err = each.from(v)
+		}
+		return nil
+	})
+	for _, each := range batch {
+		each.done = true
+		if err != nil {
+			each.err = err
+		}
+	}
+	return one.err
+}
+
+// from reads what is asked for.
+func (l *load) from(v view) error {
+	var (
+		body     []byte
+		event    eventRow
+		delivery deliveryRow
+		err      error
+	)
+	dest := append([]any{&body}, append(event.dest(), delivery.dest()...)...)
+	if err = v.row(loadQuery, []any{l.id[:], l.destination}, dest...); err != nil {
+		return err
+	}
+	if l.event, err = event.read(); err != nil {
+		return err
+	}
+	l.event.Body, l.delivery = body, delivery.read()
+	return nil
+}
+
+// Load returns all that is needed to send one request: the event with headers
+// and body, and the delivery. [webhook.ErrNotFound] when there is no such
+// delivery; a payload that retention has removed is told by Event.BodyGone.
+func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (webhook.Event, webhook.Delivery, error) {
+	if ctx.Err() != nil {
+		return webhook.Event{}, webhook.Delivery{}, context.Cause(ctx)
+	}
+	one := &load{id: id, destination: destination}
+	if err := s.loads.read(ctx, one); err != nil {
+		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading event %s for %s: %w", id, destination, err)
+	}
+	return one.event, one.delivery, nil
+}
