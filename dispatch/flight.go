@@ -294,24 +294,27 @@ func (o *owner) fly(hard context.Context, f flight) {
 		o.lost(f, err)
 		return
 	}
-	defer o.land(f)
 	job := webhook.Job{Event: event, Delivery: delivery, Number: o.number(delivery)}
 	o.departures.Leave(job.Event.ID, delivery.Destination, job.Number)
 	at := time.Now()
 	answer := o.send(hard, job)
 	o.tookTime(f, answer)
-	o.settle(hard, f, Sent{
+	after := o.settle(hard, f, Sent{
 		Delivery: delivery, Policy: o.policy, Probe: f.pass == probe,
 		Number: job.Number, At: at, Answer: answer,
 	}, event.ReceivedAt)
+	o.land(f)
+	f.home.again(after)
 }
 
-// stay ends a flight that never left.
+// stay ends a flight that never left: its delivery has changed, or will be
+// looked at again.
 func (o *owner) stay(f flight) {
 	o.mu.Lock()
 	o.freeSlot(f)
 	o.mu.Unlock()
 	o.land(f)
+	f.home.wakeUp()
 }
 
 // lost handles a delivery that could not be loaded: it stays due.
@@ -343,9 +346,10 @@ func (o *owner) send(ctx context.Context, job webhook.Job) (answer webhook.Answe
 	return o.sender.Send(ctx, job)
 }
 
-// settle decides, gives the slot back and commits. It returns when the record
-// is on disk, or when the process is being ended and it cannot be.
-func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time.Time) {
+// settle decides, gives the slot back and commits. It returns the delivery's
+// new state when that is on disk, or when the process is being ended and it
+// cannot be.
+func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time.Time) webhook.Delivery {
 	o.mu.Lock()
 	before := o.dest
 	sent.To = before
@@ -356,10 +360,9 @@ func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time
 	o.nudge()
 	record.Epoch = f.home.gates().Epoch
 	if !o.commit(ctx, record) {
-		return
+		return record.Delivery
 	}
 	o.departures.Land(record.Delivery.EventID, record.Delivery.Destination)
-	f.home.again(record.Delivery)
 	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
 		o.wakeUp() // its fallback, too
 	}
@@ -367,13 +370,19 @@ func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time
 		Source: record.Delivery.Source, Record: record, Before: before,
 		First: sent.Delivery.First(), Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
 	})
+	return record.Delivery
 }
 
-// again notes when a delivery of this destination that goes on falls due by
-// itself.
+// again sees to it that a delivery of this destination which has landed is found
+// when it falls due. It must not be called before: until then the loop passes
+// over the delivery as one in flight. A dead one may have been redelivered
+// meanwhile.
 func (o *owner) again(d webhook.Delivery) {
-	if d.State == webhook.Pending {
+	switch d.State {
+	case webhook.Pending:
 		o.dueAt(d.NextAttemptAt)
+	case webhook.Dead:
+		o.wakeUp()
 	}
 }
 

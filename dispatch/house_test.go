@@ -44,7 +44,11 @@ func start(t *testing.T, l *ledger, clean dispatch.Start, routes ...dispatch.Rou
 	d, err := dispatch.New(t.Context(), dispatch.Config{
 		Queue: handle, Ledger: handle, Departures: l.departures, Routes: routes, Clean: clean, MaxBytes: 40 << 20,
 		Chance: lockedChance(random), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Observe: func(dispatch.Observation) {},
+		Observe: func(dispatch.Observation) {
+			if handle.lag > 0 {
+				<-time.After(handle.lag)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -82,6 +82,31 @@ func TestB4ALoneEventIsTakenAtOnce(t *testing.T) {
 	})
 }
 
+// TestB4WhatFallsDueBeforeItHasLandedIsTaken: an attempt lands
+// late, its delivery falls due again meanwhile, and another event wakes the loop
+// in between.
+func TestB4WhatFallsDueBeforeItHasLandedIsTaken(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *ledger) {
+		sink := record(func(n int, _ webhook.Job) (webhook.Answer, time.Duration) {
+			if n == 0 {
+				return unavailable, 0
+			}
+			return ok, 0
+		})
+		p := policy("app")
+		p.Backoff = time.Millisecond
+		r := start(t, l, dispatch.AfterStop, route(p, sink))
+		r.handle.lag = time.Second
+		defer r.end(t, 5*time.Second)
+		first := l.accept(1, "app")
+		r.Wake("app")
+		<-time.After(500 * time.Millisecond)
+		l.accept(1, "app")
+		r.Wake("app")
+		until(t, 5*time.Second, func() bool { return l.delivery(first, "app").State == webhook.Delivered })
+	})
+}
+
 // TestB4WhatFellDueWhileDownIsTakenAtStart.
 func TestB4WhatFellDueWhileDownIsTakenAtStart(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *ledger) {

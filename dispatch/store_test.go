@@ -89,6 +89,8 @@ func (l *ledger) all() []webhook.Delivery {
 type process struct {
 	*ledger
 	dead atomic.Bool
+	// lag is how long an attempt takes to land after its commit.
+	lag time.Duration
 }
 
 // errKilled is what a killed process gets from its store; it never sees it.
