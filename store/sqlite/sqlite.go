@@ -67,6 +67,7 @@ type Store struct {
 //
 // Its cost does not depend on how much is stored.
 func Open(ctx context.Context, config Config) (*Store, error) {
+	giveBack()
 	config = config.withDefaults()
 	path, err := resolve(config.Path)
 	if err != nil {
