@@ -168,7 +168,7 @@ func TestB1WhatCannotBeStoredIsRefused(t *testing.T) {
 func TestB1AtItsCapTheStoreRefusesUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	sink := newDownstream(t, answers(200))
-	s := started(t, sink.url, "WEIR_MAX_DATABASE=2MiB", "WEIR_RETAIN_DELIVERED=1s")
+	s := started(t, sink.url, "WEIR_MAX_DATABASE=2MiB")
 	s.operate("POST", "/v1/destinations/default/pause", nil)
 	body := strings.Repeat("x", 100_000)
 	var stored []string

@@ -42,6 +42,8 @@ type house struct {
 	inflight *ratelimit.Inflight
 	// gatesChanged has room for one hint to look at the holds.
 	gatesChanged chan struct{}
+	// full has room for one hint that a new event found no room.
+	full chan struct{}
 	// beside is what runs until everything else has ended.
 	beside beside
 	// parts are the goroutines of run.
@@ -86,6 +88,7 @@ func newHouse(s settings, log *slog.Logger) *house {
 	h := &house{
 		settings: s, log: log, stats: handler.NewStats(), meters: newMeters(s, now),
 		inflight: ratelimit.NewInflight(s.maxInflight), gatesChanged: make(chan struct{}, 1),
+		full: make(chan struct{}, 1),
 	}
 	h.page = &metricsPage{house: h}
 	h.desk = newAlertDesk(s, h.meters, log)

@@ -59,11 +59,23 @@ func (h *house) keep(ctx context.Context) error {
 			return nil
 		case <-prune.C:
 			h.prune(ctx)
+		case <-h.full:
+			h.prune(ctx)
+			rest(ctx, pruneAtLeast) // one that stays full is not looked through all the time
 		case now := <-idle.C:
 			if h.idle(ctx, now) {
 				return errIdle
 			}
 		}
+	}
+}
+
+// makeRoom asks for a round of pruning now: at the cap it removes what is
+// delivered. It never blocks.
+func (h *house) makeRoom() {
+	select {
+	case h.full <- struct{}{}:
+	default:
 	}
 }
 

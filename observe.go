@@ -15,6 +15,9 @@ import (
 func (h *house) received(seen handler.Observation) {
 	h.meters.received(seen)
 	h.desk.received(seen)
+	if seen.Limit() == handler.LimitDatabase {
+		h.makeRoom()
+	}
 }
 
 // committed is told of every transaction of the store.

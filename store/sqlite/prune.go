@@ -16,7 +16,8 @@ const (
 	// a high-water mark of 2 MiB above what is stored.
 	reservePages = 256
 	// tightShare is the part of MaxBytes below which the room counts as
-	// short, so that delivered payloads go before their time.
+	// short, so that delivered payloads go before their time. So does room
+	// that the log may take.
 	tightShare = 16
 )
 
@@ -84,7 +85,7 @@ type prunable struct {
 
 func (s *session) prune(query PruneQuery) (PruneResult, error) {
 	var result PruneResult
-	if s.maxBytes > 0 && s.room < s.maxBytes/tightShare {
+	if s.maxBytes > 0 && s.room < max(s.maxBytes/tightShare, s.longestLog()) {
 		query.DeliveredBefore = query.Now
 	}
 	morePayloads, err := s.prunePayloads(query, &result)

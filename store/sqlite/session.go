@@ -157,6 +157,14 @@ func (s *session) used() (int64, error) {
 	return (pages-free)*s.pageSize + fileSize(s.path+"-wal"), nil
 }
 
+// longestLog is the length from which the writer helps to empty the log.
+func (s *session) longestLog() int64 {
+	if s.maxBytes > 0 {
+		return min(maxLog, s.maxBytes/logShare)
+	}
+	return maxLog
+}
+
 // fileSize is 0 for a file that is not there.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)

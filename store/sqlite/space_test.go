@@ -204,6 +204,29 @@ func TestAtTheCapRepeatsAndRecordsGoOnAndDeliveredBodiesLeave(t *testing.T) {
 	}
 }
 
+// TestASmallCapIsNotEatenByTheLog: the log counts to the cap, and nothing is
+// checkpointed by itself below 8 MB. A store that is emptied again and again
+// must take as much each time.
+func TestASmallCapIsNotEatenByTheLog(t *testing.T) {
+	const limit = 2 << 20
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	for round := range 5 {
+		stored, _ := fillUp(t, store)
+		if bytes := len(stored) * 20_000; bytes < limit/2 {
+			t.Errorf("round %d: %d bytes were taken below a cap of %d", round, bytes, limit)
+		}
+		deliver(t, store, stored)
+		pruneAll(t, store, sqlite.PruneQuery{Now: time.Now().Add(time.Second)})
+	}
+	if used := sizeOf(t, store).Used(); used > limit {
+		t.Errorf("%d bytes are used", used)
+	}
+}
+
 func TestTheCapHoldsWithinOneBatch(t *testing.T) {
 	const limit = 1 << 20
 	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})

@@ -19,6 +19,8 @@ const (
 	// maxLog is the length of the write-ahead log from which the writer helps
 	// to empty it.
 	maxLog = 32 << 20
+	// logShare is the part of MaxBytes that the log may take.
+	logShare = 4
 )
 
 // An operation is waiting, then either begun by the writer or abandoned by its
@@ -223,14 +225,21 @@ func (w *writer) answer(batch []*operation, err error) {
 // rewind lets a long log begin again. SQLite does that by itself when it finds a
 // moment without readers; where status pages and dispatch loops read without a
 // pause there is none, so the writer makes one.
+//
+// The log counts to the cap. Where that is small the log is cut off: nothing
+// else would ever make it shorter.
 func (w *writer) rewind() {
-	if w.err != nil || fileSize(w.session.path+"-wal") < maxLog {
+	most, checkpoint := w.session.longestLog(), `PRAGMA wal_checkpoint(PASSIVE)`
+	if w.err != nil || fileSize(w.session.path+"-wal") < most {
 		return
+	}
+	if most < maxLog {
+		checkpoint = `PRAGMA wal_checkpoint(TRUNCATE)`
 	}
 	w.readers.quiet(func() {
 		// An error, as from a reader in another process, leaves the log as
 		// long as it is until the next time.
-		_ = w.session.checkpoint(`PRAGMA wal_checkpoint(PASSIVE)`)
+		_ = w.session.checkpoint(checkpoint)
 	})
 }
 
