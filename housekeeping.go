@@ -35,6 +35,10 @@ func databaseCap(s settings) (int64, error) {
 	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize)), nil
 }
 
+// heap is what the service needs at most when large bodies come and go: without
+// a bound as much again would lie about as garbage, and the machine is small.
+func (s settings) heap() int64 { return s.maxInflight + maxBodiesOut }
+
 // pruneEvery returns the time between two rounds of pruning. What is to be kept
 // for less than a minute is looked after as often.
 func (s settings) pruneEvery() time.Duration {

@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"syscall"
 )
@@ -73,11 +74,14 @@ type world struct {
 	stderr  io.Writer
 	listen  func(ctx context.Context, network, address string) (net.Listener, error)
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	// heap sets the size from which on garbage is collected at once; nil
+	// leaves it.
+	heap func(bytes int64) int64
 }
 
 // theWorld returns the real one.
 func theWorld() world {
-	return world{
+	w := world{
 		environ: os.Environ(),
 		stdin:   os.Stdin,
 		stdout:  os.Stdout,
@@ -85,6 +89,10 @@ func theWorld() world {
 		listen:  (&net.ListenConfig{}).Listen,
 		dial:    (&net.Dialer{}).DialContext,
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		w.heap = debug.SetMemoryLimit
+	}
+	return w
 }
 
 // usageError is a fault of the call or of the settings: exit status 2.

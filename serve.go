@@ -38,6 +38,9 @@ func serveCommand(ctx context.Context, w world, args []string) error {
 // serve opens the house in the order of the design: store, destinations,
 // listener, dispatch; and closes it in reverse.
 func serve(ctx context.Context, w world, s settings) (err error) {
+	if w.heap != nil {
+		w.heap(s.heap())
+	}
 	log := newLogger(w.stderr, s)
 	house, err := open(ctx, w, s, log)
 	if err != nil {
