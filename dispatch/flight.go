@@ -2,21 +2,10 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"weir/webhook"
-)
-
-// pass is what the gates allow next.
-type pass int
-
-const (
-	closed  pass = iota // nothing
-	normal              // the longest due
-	express             // the newest that was never attempted
-	probe               // one request, to find out
 )
 
 // flight is one delivery on its way: claimed at its home destination, sent to
@@ -25,115 +14,6 @@ type flight struct {
 	home     *owner
 	delivery webhook.Delivery
 	pass     pass
-}
-
-// pass asks the gates what may be sent now from a feed, and otherwise when to
-// ask again; zero for when something changes.
-func (o *owner) pass(f *feed, now time.Time) (pass, time.Time) {
-	if f.home != o {
-		if until, lent := f.home.lends(now); !lent {
-			return closed, until
-		}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.passLocked(now)
-}
-
-// passLocked is pass for this destination's own gates.
-func (o *owner) passLocked(now time.Time) (pass, time.Time) {
-	gate := Check(o.dest, o.policy, now)
-	switch {
-	case !open(gate):
-		return closed, gate.Until
-	case gate.Probe && o.probing:
-		return closed, time.Time{}
-	case gate.Probe:
-		return probe, o.retriesOpen(now)
-	}
-	all := slots(o.dest, o.policy)
-	switch free := min(all-o.out, mostUnrecorded(o.policy)-o.unrecorded); {
-	case free <= 0:
-		return closed, time.Time{}
-	case free > expressSlots(all) || o.quick.Add(quickFor).After(now):
-		return normal, o.retriesOpen(now)
-	case all >= expressWaits && o.moved.Add(expressAfter).After(now):
-		return closed, o.moved.Add(expressAfter)
-	}
-	return express, time.Time{}
-}
-
-// retriesOpen returns when the retry budget has room again; zero when it has.
-func (o *owner) retriesOpen(now time.Time) time.Time {
-	if at := o.dest.Retries.Next(now); at.After(now) {
-		return at
-	}
-	return time.Time{}
-}
-
-// lends reports whether a held destination's due deliveries may go to its
-// fallback, and otherwise when that may change by itself. A paused one keeps
-// them, and one whose probe is due keeps one for itself.
-func (o *owner) lends(now time.Time) (time.Time, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, paused := o.dest.Hold(webhook.HoldPaused)
-	held := len(o.dest.Holds) > 0 || o.dest.Breaker.Open()
-	if paused || !held {
-		return time.Time{}, false
-	}
-	probeDue := Check(o.dest, o.policy, now).Probe && !o.probing
-	return time.Time{}, !probeDue
-}
-
-// pick chooses what to send.
-func (o *owner) pick(ctx context.Context, f *feed, p pass) (webhook.Delivery, bool, error) {
-	now := webhook.Floor(time.Now())
-	retries, firsts := o.mayRetry(now), o.mayBegin(now)
-	if p == express {
-		if !firsts {
-			return webhook.Delivery{}, false, nil
-		}
-		return f.express(ctx, o, now)
-	}
-	if p == probe {
-		last := o.gates().LastProbed
-		f.firsts.rotate(last)
-		f.retries.rotate(last)
-	}
-	var best webhook.Delivery
-	found := false
-	for _, try := range []struct {
-		lane    *lane
-		allowed bool
-	}{{&f.retries, retries}, {&f.firsts, firsts}} {
-		if !try.allowed {
-			continue
-		}
-		delivery, ok, err := f.head(ctx, try.lane, o)
-		if err != nil {
-			return best, false, err
-		}
-		if ok && (!found || delivery.NextAttemptAt.Before(best.NextAttemptAt)) {
-			best, found = delivery, true
-		}
-	}
-	return best, found, nil
-}
-
-// mayRetry reports whether the retry budget has room.
-func (o *owner) mayRetry(now time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.retriesOpen(now).IsZero()
-}
-
-// mayBegin reports whether a first send may go: always, except that after a
-// crash the first few may have to count as retries.
-func (o *owner) mayBegin(now time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return !o.suspects.counts(now) || o.retriesOpen(now).IsZero()
 }
 
 // launch claims a delivery, counts its request, and sends it in a goroutine of
@@ -260,31 +140,6 @@ func (o *owner) land(f flight) {
 	}
 }
 
-// guarded reports whether there are enough slots for the express ones to wait.
-func (o *owner) guarded() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slots(o.dest, o.policy) >= expressWaits
-}
-
-// movedBy notes that the slots which are not express ones move.
-func (o *owner) movedBy(f flight, now time.Time) {
-	if f.pass != express {
-		o.moved = now
-	}
-}
-
-// tookTime notes a quick answer to what was not sent express: as long as they
-// come nothing hangs, and all slots serve the longest due.
-func (o *owner) tookTime(f flight, answer webhook.Answer) {
-	if f.pass == express || answer.Status == 0 || answer.Duration > quickAnswer {
-		return
-	}
-	o.mu.Lock()
-	o.quick = answer.At
-	o.mu.Unlock()
-}
-
 // fly sends one request, decides, and records.
 func (o *owner) fly(hard context.Context, f flight) {
 	event, delivery, err := o.queue.Load(hard, f.delivery.EventID, f.home.policy.Name)
@@ -317,16 +172,6 @@ func (o *owner) stay(f flight) {
 	f.home.wakeUp()
 }
 
-// lost handles a delivery that could not be loaded: it stays due.
-func (o *owner) lost(f flight, err error) {
-	if err == nil || errors.Is(err, webhook.ErrNotFound) || errors.Is(err, context.Canceled) {
-		return
-	}
-	o.log.Error("delivery cannot be loaded", webhook.LogDestination, f.home.policy.Name,
-		webhook.LogEvent, f.delivery.EventID, webhook.LogError, err)
-	f.home.dueAt(time.Now().Add(storeAgain))
-}
-
 // send calls the sender and turns a panic into an answer: one poisonous event
 // must not end the process.
 func (o *owner) send(ctx context.Context, job webhook.Job) (answer webhook.Answer) {
@@ -344,106 +189,4 @@ func (o *owner) send(ctx context.Context, job webhook.Job) (answer webhook.Answe
 		}
 	}()
 	return o.sender.Send(ctx, job)
-}
-
-// settle decides, gives the slot back and commits. It returns the delivery's
-// new state when that is on disk, or when the process is being ended and it
-// cannot be.
-func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time.Time) webhook.Delivery {
-	o.mu.Lock()
-	before := o.dest
-	sent.To = before
-	record := Decide(sent, o.chance)
-	o.dest = record.Gates
-	o.freeSlot(f)
-	o.mu.Unlock()
-	o.nudge()
-	record.Epoch = f.home.gates().Epoch
-	if !o.commit(ctx, record) {
-		return record.Delivery
-	}
-	o.departures.Land(record.Delivery.EventID, record.Delivery.Destination)
-	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
-		o.wakeUp() // its fallback, too
-	}
-	o.observe(Observation{
-		Source: record.Delivery.Source, Record: record, Before: before,
-		First: sent.Delivery.First(), Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
-	})
-	return record.Delivery
-}
-
-// again sees to it that a delivery of this destination which has landed is found
-// when it falls due. It must not be called before: until then the loop passes
-// over the delivery as one in flight. A dead one may have been redelivered
-// meanwhile.
-func (o *owner) again(d webhook.Delivery) {
-	switch d.State {
-	case webhook.Pending:
-		o.dueAt(d.NextAttemptAt)
-	case webhook.Dead:
-		o.wakeUp()
-	}
-}
-
-// dueAt tells everyone who reads this destination's work when some falls due.
-func (o *owner) dueAt(at time.Time) {
-	for _, reader := range o.readers() {
-		reader.mu.Lock()
-		reader.dueAgain[o] = sooner(reader.dueAgain[o], at)
-		reader.mu.Unlock()
-		reader.nudge()
-	}
-}
-
-// commit records until the store has it. An attempt that happened must not be
-// forgotten: until it is on disk its slot stays taken.
-func (o *owner) commit(ctx context.Context, record webhook.Record) bool {
-	for complained := false; ; complained = true {
-		err := o.tryCommit(ctx, record)
-		if err == nil {
-			return true
-		}
-		if !complained {
-			o.log.Error("attempt cannot be recorded yet", webhook.LogDestination, record.Delivery.Destination,
-				webhook.LogEvent, record.Delivery.EventID, webhook.LogError, err)
-		}
-		if errors.Is(err, webhook.ErrFenced) {
-			o.stop(err)
-			return false
-		}
-		if errors.Is(err, webhook.ErrNotFound) || !pause(ctx, storeAgain) {
-			return false
-		}
-	}
-}
-
-// tryCommit records once. While stopping it gets a last short time.
-func (o *owner) tryCommit(ctx context.Context, record webhook.Record) error {
-	if ctx.Err() == nil {
-		return o.ledger.Record(ctx, record)
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-	defer cancel()
-	return o.ledger.Record(last, record)
-}
-
-// stop ends this owner with an error.
-func (o *owner) stop(err error) {
-	o.mu.Lock()
-	o.fatal = err
-	o.mu.Unlock()
-	o.nudge()
-}
-
-// pause waits, and reports whether ctx still stands.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -1,0 +1,121 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"weir/webhook"
+)
+
+// lost handles a delivery that could not be loaded: it stays due.
+func (o *owner) lost(f flight, err error) {
+	if err == nil || errors.Is(err, webhook.ErrNotFound) || errors.Is(err, context.Canceled) {
+		return
+	}
+	o.log.Error("delivery cannot be loaded", webhook.LogDestination, f.home.policy.Name,
+		webhook.LogEvent, f.delivery.EventID, webhook.LogError, err)
+	f.home.dueAt(time.Now().Add(storeAgain))
+}
+
+// settle decides, gives the slot back and commits. It returns the delivery's
+// new state when that is on disk, or when the process is being ended and it
+// cannot be.
+func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time.Time) webhook.Delivery {
+	o.mu.Lock()
+	before := o.dest
+	sent.To = before
+	record := Decide(sent, o.chance)
+	o.dest = record.Gates
+	o.freeSlot(f)
+	o.mu.Unlock()
+	o.nudge()
+	record.Epoch = f.home.gates().Epoch
+	if !o.commit(ctx, record) {
+		return record.Delivery
+	}
+	o.departures.Land(record.Delivery.EventID, record.Delivery.Destination)
+	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
+		o.wakeUp() // its fallback, too
+	}
+	o.observe(Observation{
+		Source: record.Delivery.Source, Record: record, Before: before,
+		First: sent.Delivery.First(), Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
+	})
+	return record.Delivery
+}
+
+// again sees to it that a delivery of this destination which has landed is found
+// when it falls due. It must not be called before: until then the loop passes
+// over the delivery as one in flight. A dead one may have been redelivered
+// meanwhile.
+func (o *owner) again(d webhook.Delivery) {
+	switch d.State {
+	case webhook.Pending:
+		o.dueAt(d.NextAttemptAt)
+	case webhook.Dead:
+		o.wakeUp()
+	}
+}
+
+// dueAt tells everyone who reads this destination's work when some falls due.
+func (o *owner) dueAt(at time.Time) {
+	for _, reader := range o.readers() {
+		reader.mu.Lock()
+		reader.dueAgain[o] = sooner(reader.dueAgain[o], at)
+		reader.mu.Unlock()
+		reader.nudge()
+	}
+}
+
+// commit records until the store has it. An attempt that happened must not be
+// forgotten: until it is on disk its slot stays taken.
+func (o *owner) commit(ctx context.Context, record webhook.Record) bool {
+	for complained := false; ; complained = true {
+		err := o.tryCommit(ctx, record)
+		if err == nil {
+			return true
+		}
+		if !complained {
+			o.log.Error("attempt cannot be recorded yet", webhook.LogDestination, record.Delivery.Destination,
+				webhook.LogEvent, record.Delivery.EventID, webhook.LogError, err)
+		}
+		if errors.Is(err, webhook.ErrFenced) {
+			o.stop(err)
+			return false
+		}
+		if errors.Is(err, webhook.ErrNotFound) || !pause(ctx, storeAgain) {
+			return false
+		}
+	}
+}
+
+// tryCommit records once. While stopping it gets a last short time.
+func (o *owner) tryCommit(ctx context.Context, record webhook.Record) error {
+	if ctx.Err() == nil {
+		return o.ledger.Record(ctx, record)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	return o.ledger.Record(last, record)
+}
+
+// stop ends this owner with an error.
+func (o *owner) stop(err error) {
+	o.mu.Lock()
+	o.fatal = err
+	o.mu.Unlock()
+	o.nudge()
+}
+
+// pause waits, and reports whether ctx still stands.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
