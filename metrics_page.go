@@ -149,7 +149,7 @@ func (m *meters) gates(status webhook.Status) {
 // queue sets the gauges of what waits.
 func (m *meters) queue(queue webhook.Queue, status webhook.Status, now time.Time) {
 	name := status.Destination.Name
-	waits := handler.QueueByWait(queue, status)
+	waits := queue.ByWait(status)
 	for _, reason := range webhook.WaitingFors() {
 		m.gauge(float64(waits[reason]), metricPending, "destination", name, "reason", string(reason))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"weir/dashboard"
 	"weir/dispatch"
@@ -16,7 +15,7 @@ func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
 		Strangers: strangers,
 		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: watchedStore{h.store, h},
 		Destinations: watchedDispatcher{h.dispatcher, h}, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
-		Minutes: h.minutes, Stuck: h.dispatcher.Stuck, StallAfter: h.settings.stallAfter,
+		Minutes: h.stats.Minutes, Stuck: h.dispatcher.Stuck, StallAfter: h.settings.stallAfter,
 		Version: buildVersion(), Log: h.log, Signatures: map[string]string{},
 	}
 	if len(h.settings.apiTokens) > 0 {
@@ -37,14 +36,4 @@ func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
 		return nil, fmt.Errorf("put the dashboard together: %w", err)
 	}
 	return pages, nil
-}
-
-// minutes translates the counts of the handler.
-func (h *house) minutes(now time.Time, n int) []dashboard.Minute {
-	counted := h.stats.Minutes(now, n)
-	minutes := make([]dashboard.Minute, 0, len(counted))
-	for _, m := range counted {
-		minutes = append(minutes, dashboard.Minute(m))
-	}
-	return minutes
 }

@@ -43,7 +43,7 @@ type Config struct {
 	// zero time when only a person can release it.
 	Waiting func(webhook.Status, webhook.Delivery, time.Time) (webhook.WaitingFor, time.Time)
 	// Minutes returns the traffic of the last n minutes, oldest first.
-	Minutes func(now time.Time, n int) []Minute
+	Minutes func(now time.Time, n int) []webhook.Minute
 	// Stuck names the destinations whose dispatch loops do not turn.
 	Stuck func(now time.Time) []string
 	// StallAfter is the age of the oldest due delivery from which on
@@ -119,24 +119,6 @@ type Downstream struct {
 	URL  string
 }
 
-// Minute is one minute's traffic: requests to the receive paths, and requests
-// that were sent.
-type Minute struct {
-	// At is the start of the minute.
-	At         time.Time
-	Received   int
-	Accepted   int
-	Duplicates int
-	Refused    int
-	FirstSends int
-	Retries    int
-	Probes     int
-	Delivered  int
-}
-
-// Outgoing counts the requests that were sent.
-func (m Minute) Outgoing() int { return m.FirstSends + m.Retries + m.Probes }
-
 // withDefaults fills what was left out.
 func (c Config) withDefaults() Config {
 	if c.Strangers == nil {
@@ -146,7 +128,7 @@ func (c Config) withDefaults() Config {
 		c.Wake = func(...string) {}
 	}
 	if c.Minutes == nil {
-		c.Minutes = func(time.Time, int) []Minute { return nil }
+		c.Minutes = func(time.Time, int) []webhook.Minute { return nil }
 	}
 	if c.Stuck == nil {
 		c.Stuck = func(time.Time) []string { return nil }

@@ -8,7 +8,7 @@ import (
 
 // destinations is GET /destinations.
 func (d *Dashboard) destinations(v visit) (page, error) {
-	views, err := d.views(v.Context(), v)
+	views, err := d.views(v)
 	return page{name: "destinations", title: "Destinations", data: views}, err
 }
 

@@ -178,8 +178,8 @@ func serve(t testing.TB, r *rooms) *served {
 		Events: r, Bodies: r, Deliveries: r, Queues: r, Destinations: r, Operator: r,
 		Wake:    func(names ...string) { r.woken = append(r.woken, names...) },
 		Sources: []string{"github"}, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(s.log, nil)),
-		Minutes: func(now time.Time, n int) []Minute {
-			return []Minute{{At: now.Add(-time.Minute), Received: 7, Duplicates: 2, FirstSends: 4, Retries: 1, Delivered: 3}, {At: now}}[:min(n, 2)]
+		Minutes: func(now time.Time, n int) []webhook.Minute {
+			return []webhook.Minute{{At: now.Add(-time.Minute), Received: 7, Duplicates: 2, FirstSends: 4, Retries: 1, Delivered: 3}, {At: now}}[:min(n, 2)]
 		},
 	}
 	for name := range r.statuses {

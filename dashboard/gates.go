@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -69,7 +68,7 @@ type windowView struct {
 }
 
 // views returns every destination. One that is not served is left out.
-func (d *Dashboard) views(ctx context.Context, v visit) ([]destinationView, error) {
+func (d *Dashboard) views(v visit) ([]destinationView, error) {
 	if d.config.Destinations == nil || d.config.Queues == nil {
 		return nil, nil
 	}
@@ -79,7 +78,7 @@ func (d *Dashboard) views(ctx context.Context, v visit) ([]destinationView, erro
 		if err != nil {
 			return nil, fmt.Errorf("state of destination %s: %w", downstream.Name, err)
 		}
-		queue, err := d.config.Queues.Queue(ctx, downstream.Name, v.now)
+		queue, err := d.config.Queues.Queue(v.Context(), downstream.Name, v.now)
 		if err != nil {
 			return nil, fmt.Errorf("queue of destination %s: %w", downstream.Name, err)
 		}
@@ -93,8 +92,8 @@ func (v visit) destination(of Downstream, status webhook.Status, queue webhook.Q
 	gates, policy := status.Destination, status.Policy
 	view := destinationView{
 		Name: of.Name, URL: of.URL, Queue: queue, OldestDue: v.at(queue.OldestDue),
-		Waiting: waitingCounts(queue, status), Windows: windows(status),
-		Slots: slots(gates, policy), InFlight: len(status.InFlight), Policy: policy, Sizes: gates.Sizes,
+		Waiting: waitingCounts(queue.ByWait(status)), Windows: windows(status),
+		Slots: policy.Slots(gates), InFlight: len(status.InFlight), Policy: policy, Sizes: gates.Sizes,
 		NotBefore: v.at(future(gates.Pace.NotBefore, v.now)),
 		LastSent:  v.at(gates.LastSentAt), LastSuccess: v.at(gates.LastSuccess),
 	}
@@ -161,14 +160,6 @@ func future(t, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// slots returns how many requests may be in flight now.
-func slots(gates webhook.Destination, policy webhook.Policy) int {
-	if gates.Slots == 0 {
-		return policy.Concurrency
-	}
-	return gates.Slots
-}
-
 // windows lists the budgets with what is left of each.
 func windows(status webhook.Status) []windowView {
 	var list []windowView
@@ -185,41 +176,14 @@ func windows(status webhook.Status) []windowView {
 	return list
 }
 
-// waitingCounts splits what is pending by what it waits for. Behind a closed
-// gate all of it waits for the gate.
-func waitingCounts(queue webhook.Queue, status webhook.Status) []waitingCount {
-	out := min(len(status.InFlight), queue.Pending)
-	counts := map[webhook.WaitingFor]int{webhook.WaitInFlight: out}
-	if gate := status.Gate.WaitingFor; gate != webhook.WaitDue && gate != "" {
-		counts[gate] += queue.Pending - out
-	} else {
-		openCounts(counts, queue, status)
-	}
+// waitingCounts lists what is pending by what it waits for, most important
+// first.
+func waitingCounts(counts map[webhook.WaitingFor]int) []waitingCount {
 	var list []waitingCount
 	for _, word := range webhook.WaitingFors() {
-		if counts[word] > 0 {
-			list = append(list, waitingCount{word, waitingWords(word), counts[word]})
+		if n := counts[word]; n > 0 {
+			list = append(list, waitingCount{word, waitingWords(word), n})
 		}
 	}
 	return list
-}
-
-// openCounts splits what is pending behind an open gate: the retry budget holds
-// back retries only, and full slots what is due.
-func openCounts(counts map[webhook.WaitingFor]int, queue webhook.Queue, status webhook.Status) {
-	// What is in flight was due when it was sent.
-	left := queue.Pending - counts[webhook.WaitInFlight]
-	due := max(queue.Due-counts[webhook.WaitInFlight], 0)
-	if status.Policy.RetryBudget.N > 0 && status.RetriesLeft == 0 {
-		retries := min(queue.Retries, left)
-		counts[webhook.WaitBudget] += retries
-		left, due = left-retries, max(due-queue.DueRetries, 0)
-	}
-	word := webhook.WaitDue
-	if status.Full {
-		word = webhook.WaitPace
-	}
-	due = min(due, left)
-	counts[word] += due
-	counts[webhook.WaitBackoff] += left - due
 }

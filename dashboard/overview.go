@@ -1,6 +1,10 @@
 package dashboard
 
-import "strconv"
+import (
+	"strconv"
+
+	"weir/webhook"
+)
 
 // overviewMinutes is how far back the overview looks.
 const overviewMinutes = 60
@@ -15,15 +19,13 @@ type overviewView struct {
 
 // minuteView is a row of the table of traffic, from which the chart is drawn.
 type minuteView struct {
-	Minute
+	webhook.Minute
 	At moment
-	// Out counts the requests that were sent.
-	Out int
 }
 
 // overview is GET /.
 func (d *Dashboard) overview(v visit) (page, error) {
-	destinations, err := d.views(v.Context(), v)
+	destinations, err := d.views(v)
 	if err != nil {
 		return page{}, err
 	}
@@ -31,30 +33,17 @@ func (d *Dashboard) overview(v visit) (page, error) {
 		Destinations: destinations,
 		Verdict:      judge(destinations, d.config.Stuck(v.now), d.config.StallAfter),
 	}
-	var sum Minute
+	var sum webhook.Minute
 	for _, m := range d.config.Minutes(v.now, overviewMinutes) {
-		view.Minutes = append(view.Minutes, minuteView{Minute: m, At: v.at(m.At), Out: m.Outgoing()})
-		sum = add(sum, m)
+		view.Minutes = append(view.Minutes, minuteView{Minute: m, At: v.at(m.At)})
+		sum = sum.Plus(m)
 	}
 	view.Figures = figures(sum, destinations)
 	return page{name: "overview", title: view.Verdict.Short, data: view}, nil
 }
 
-// add sums two minutes up.
-func add(a, b Minute) Minute {
-	a.Received += b.Received
-	a.Accepted += b.Accepted
-	a.Duplicates += b.Duplicates
-	a.Refused += b.Refused
-	a.FirstSends += b.FirstSends
-	a.Retries += b.Retries
-	a.Probes += b.Probes
-	a.Delivered += b.Delivered
-	return a
-}
-
 // figures are the numbers under the verdict.
-func figures(sum Minute, destinations []destinationView) []field {
+func figures(sum webhook.Minute, destinations []destinationView) []field {
 	waiting, dead := 0, 0
 	for _, destination := range destinations {
 		waiting += destination.Queue.Pending

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,32 +196,13 @@ func TestHoldWithoutATimeWaitsForAPerson(t *testing.T) {
 	wants(t, b.page("/"), "Something needs you", "when resumed")
 }
 
-func TestWaitingIsSplitAsTheGatesSplitIt(t *testing.T) {
-	out := []webhook.ID{numbered(1)}
-	budget := webhook.Policy{RetryBudget: webhook.Rate{N: 5, Per: time.Minute}}
-	for _, c := range []struct {
-		name   string
-		queue  webhook.Queue
-		status webhook.Status
-		want   map[webhook.WaitingFor]int
-	}{
-		{"nothing", webhook.Queue{}, webhook.Status{}, map[webhook.WaitingFor]int{}},
-		{"open", webhook.Queue{Pending: 5, Due: 3}, webhook.Status{InFlight: out}, map[webhook.WaitingFor]int{webhook.WaitInFlight: 1, webhook.WaitDue: 2, webhook.WaitBackoff: 2}},
-		{"held", webhook.Queue{Pending: 5, Due: 3}, webhook.Status{InFlight: out, Gate: webhook.Gate{WaitingFor: webhook.WaitQuota}}, map[webhook.WaitingFor]int{webhook.WaitInFlight: 1, webhook.WaitQuota: 4}},
-		{"no budget", webhook.Queue{Pending: 5, Due: 3, Retries: 2, DueRetries: 1}, webhook.Status{Policy: budget}, map[webhook.WaitingFor]int{webhook.WaitBudget: 2, webhook.WaitDue: 2, webhook.WaitBackoff: 1}},
-		{"full", webhook.Queue{Pending: 3, Due: 3}, webhook.Status{Full: true, InFlight: out}, map[webhook.WaitingFor]int{webhook.WaitInFlight: 1, webhook.WaitPace: 2}},
-		{"counts that do not fit", webhook.Queue{Pending: 1, Due: 9, Retries: 9, DueRetries: 9}, webhook.Status{InFlight: []webhook.ID{{}, {}, {}}, Policy: budget}, map[webhook.WaitingFor]int{webhook.WaitInFlight: 1}},
-	} {
-		sum := 0
-		for _, got := range waitingCounts(c.queue, c.status) {
-			sum += got.N
-			if got.N != c.want[got.For] {
-				t.Errorf("%s: %d wait for %s, want %d", c.name, got.N, got.For, c.want[got.For])
-			}
-		}
-		if sum != c.queue.Pending {
-			t.Errorf("%s: %d are shown of %d", c.name, sum, c.queue.Pending)
-		}
+func TestWhatIsWaitedForIsListedMostImportantFirst(t *testing.T) {
+	got := waitingCounts(map[webhook.WaitingFor]int{webhook.WaitDue: 3, webhook.WaitInFlight: 1, webhook.WaitPace: 0})
+	want := []waitingCount{
+		{webhook.WaitInFlight, waitingWords(webhook.WaitInFlight), 1}, {webhook.WaitDue, waitingWords(webhook.WaitDue), 3},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -173,7 +173,7 @@ func (h *api) viewDestination(r *http.Request, downstream Downstream) (destinati
 	}
 	view := viewStatus(status)
 	view.Name, view.URL = downstream.Name, orNull(downstream.URL)
-	view.Queue = queueView{Pending: queue.Pending, Dead: queue.Dead, WaitingFor: queueOf(queue, status)}
+	view.Queue = queueView{Pending: queue.Pending, Dead: queue.Dead, WaitingFor: queue.ByWait(status)}
 	view.OldestDueAt = stamp(queue.OldestDue)
 	return view, nil
 }
@@ -186,15 +186,12 @@ func viewStatus(status webhook.Status) destinationView {
 		Holds:         make([]holdView, 0, len(gates.Holds)),
 		Breaker:       viewBreaker(gates.Breaker),
 		Rate:          viewRates(policy.Rate, status.RateLeft),
-		Concurrency:   slotsView{Limit: policy.Concurrency, Now: gates.Slots, InFlight: len(status.InFlight)},
+		Concurrency:   slotsView{Limit: policy.Concurrency, Now: policy.Slots(gates), InFlight: len(status.InFlight)},
 		Pace:          paceView{stamp(gates.Pace.NotBefore), gates.Pace.Spacing.Milliseconds(), stamp(gates.Pace.SpacingUntil), stamp(gates.RampFrom)},
 		LastSentAt:    stamp(gates.LastSentAt),
 		LastSuccessAt: stamp(gates.LastSuccess),
 		Sizes:         sizesView{orNull(gates.Sizes.LargestAccepted), orNull(gates.Sizes.SmallestRefused)},
 		Fallback:      orNull(policy.Fallback),
-	}
-	if view.Concurrency.Now == 0 {
-		view.Concurrency.Now = policy.Concurrency
 	}
 	for _, hold := range gates.Holds {
 		view.Holds = append(view.Holds, viewHold(hold))

@@ -27,15 +27,8 @@ type Stats struct {
 // minute is one minute's traffic.
 type minute struct {
 	// number is the minute since the epoch that the counts are of.
-	number     int64
-	received   int
-	accepted   int
-	duplicates int
-	refused    int
-	first      int
-	retries    int
-	probes     int
-	delivered  int
+	number int64
+	counts webhook.Minute
 	// events is nil in a minute without requests.
 	events *sketch
 }
@@ -58,9 +51,14 @@ func (s *Stats) at(now time.Time) *minute {
 	number := now.Unix() / 60
 	m := &s.minutes[number%keepMinutes]
 	if m.number != number {
-		*m = minute{number: number}
+		*m = newMinute(number)
 	}
 	return m
+}
+
+// newMinute returns a minute without traffic.
+func newMinute(number int64) minute {
+	return minute{number: number, counts: webhook.Minute{At: time.Unix(number*60, 0).UTC()}}
 }
 
 // observe counts a request to a receive path. Sources that are not configured
@@ -69,15 +67,15 @@ func (s *Stats) observe(seen Observation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.at(seen.At)
-	m.received++
+	m.counts.Received++
 	switch seen.Result {
 	case webhook.ResultAccepted:
-		m.accepted++
+		m.counts.Accepted++
 	case webhook.ResultDuplicate:
-		m.duplicates++
+		m.counts.Duplicates++
 	case webhook.ResultChallenge:
 	default:
-		m.refused++
+		m.counts.Refused++
 	}
 	source, known := s.sources[seen.Source]
 	if !known {
@@ -100,14 +98,14 @@ func (s *Stats) Attempted(event webhook.ID, attempt webhook.Attempt) {
 	m := s.at(attempt.At)
 	switch {
 	case attempt.Probe:
-		m.probes++
+		m.counts.Probes++
 	case attempt.Number <= 1:
-		m.first++
+		m.counts.FirstSends++
 	default:
-		m.retries++
+		m.counts.Retries++
 	}
 	if attempt.Outcome == webhook.OutcomeDelivered {
-		m.delivered++
+		m.counts.Delivered++
 	}
 	if m.events == nil {
 		m.events = &sketch{}
@@ -129,9 +127,6 @@ func (k *sketch) add(id webhook.ID) {
 
 // merge marks all events of another sketch.
 func (k *sketch) merge(other *sketch) {
-	if other == nil {
-		return
-	}
 	for i, word := range other {
 		k[i] |= word
 	}
@@ -173,50 +168,61 @@ type totalsView struct {
 	Outgoing   int `json:"outgoing"`
 }
 
-// view returns the last n minutes, oldest first, the running one included.
-func (s *Stats) view(now time.Time, n int) statsView {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	view := statsView{Minutes: make([]minuteView, 0, n)}
-	events := &sketch{}
+// recent returns the last n minutes, oldest first and the running one included.
+// The caller holds mu.
+func (s *Stats) recent(now time.Time, n int) []minute {
+	list := make([]minute, 0, n)
 	last := now.Unix() / 60
 	for number := last - int64(n) + 1; number <= last; number++ {
 		m := s.minutes[number%keepMinutes]
 		if m.number != number {
-			m = minute{number: number}
+			m = newMinute(number)
 		}
-		one := minuteView{At: stamp(time.Unix(number*60, 0)), totalsView: m.totals()}
+		list = append(list, m)
+	}
+	return list
+}
+
+// Minutes returns the last n minutes, at most a day, oldest first and the
+// running one included.
+func (s *Stats) Minutes(now time.Time, n int) []webhook.Minute {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	recent := s.recent(now, max(min(n, keepMinutes), 0))
+	minutes := make([]webhook.Minute, len(recent))
+	for i, m := range recent {
+		minutes[i] = m.counts
+	}
+	return minutes
+}
+
+// view returns the last n minutes for clients.
+func (s *Stats) view(now time.Time, n int) statsView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	view := statsView{Minutes: make([]minuteView, 0, n)}
+	var totals webhook.Minute
+	events := &sketch{}
+	for _, m := range s.recent(now, n) {
+		one := minuteView{At: stamp(m.counts.At), totalsView: viewTotals(m.counts)}
 		if m.events != nil {
 			one.Amplification = amplification(one.Outgoing, m.events)
+			events.merge(m.events)
 		}
-		events.merge(m.events)
-		view.Totals.add(one.totalsView)
+		totals = totals.Plus(m.counts)
 		view.Minutes = append(view.Minutes, one)
 	}
+	view.Totals = viewTotals(totals)
 	view.Amplification = amplification(view.Totals.Outgoing, events)
 	return view
 }
 
-// totals returns a minute's counts.
-func (m minute) totals() totalsView {
+func viewTotals(m webhook.Minute) totalsView {
 	return totalsView{
-		Received: m.received, Accepted: m.accepted, Duplicates: m.duplicates, Refused: m.refused,
-		FirstSends: m.first, Retries: m.retries, Probes: m.probes, Delivered: m.delivered,
-		Outgoing: m.first + m.retries + m.probes,
+		Received: m.Received, Accepted: m.Accepted, Duplicates: m.Duplicates, Refused: m.Refused,
+		FirstSends: m.FirstSends, Retries: m.Retries, Probes: m.Probes, Delivered: m.Delivered,
+		Outgoing: m.Outgoing(),
 	}
-}
-
-// add adds another sum.
-func (t *totalsView) add(o totalsView) {
-	t.Received += o.Received
-	t.Accepted += o.Accepted
-	t.Duplicates += o.Duplicates
-	t.Refused += o.Refused
-	t.FirstSends += o.FirstSends
-	t.Retries += o.Retries
-	t.Probes += o.Probes
-	t.Delivered += o.Delivered
-	t.Outgoing += o.Outgoing
 }
 
 // amplification rounds to hundredths: more would feign a precision that an

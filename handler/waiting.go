@@ -82,34 +82,3 @@ func narrow(query webhook.DeliveryQuery, want webhook.WaitingFor, at *viewer) (w
 	}
 	return query, true
 }
-
-// queueOf splits a destination's pending deliveries by what they wait for.
-func queueOf(queue webhook.Queue, status webhook.Status) map[webhook.WaitingFor]int {
-	counts := map[webhook.WaitingFor]int{}
-	add := func(waitingFor webhook.WaitingFor, n int) {
-		if n > 0 {
-			counts[waitingFor] += n
-		}
-	}
-	out := min(len(status.InFlight), queue.Pending)
-	add(webhook.WaitInFlight, out)
-	gate := status.Gate.WaitingFor
-	if gate != webhook.WaitDue && gate != "" {
-		add(gate, queue.Pending-out)
-		return counts
-	}
-	// What is in flight was due when it was sent.
-	left, due := queue.Pending-out, max(queue.Due-out, 0)
-	if status.Policy.RetryBudget.N > 0 && status.RetriesLeft == 0 {
-		retries := min(queue.Retries, left)
-		add(webhook.WaitBudget, retries)
-		left, due = left-retries, max(due-queue.DueRetries, 0)
-	}
-	if status.Full {
-		add(webhook.WaitPace, due)
-	} else {
-		add(webhook.WaitDue, due)
-	}
-	add(webhook.WaitBackoff, left-due)
-	return counts
-}

@@ -1,6 +1,9 @@
 package webhook
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Destination is the durable state of one downstream's gates. It is a value:
 // whoever changes it makes a copy with a higher Rev, and the store keeps the
@@ -159,21 +162,12 @@ func (d Destination) WithHold(hold Hold) Destination {
 func (d Destination) WithoutHold(reasons ...HoldReason) Destination {
 	var holds []Hold
 	for _, hold := range d.Holds {
-		if !contains(reasons, hold.Reason) {
+		if !slices.Contains(reasons, hold.Reason) {
 			holds = append(holds, hold)
 		}
 	}
 	d.Holds = holds
 	return d
-}
-
-func contains(reasons []HoldReason, reason HoldReason) bool {
-	for _, r := range reasons {
-		if r == reason {
-			return true
-		}
-	}
-	return false
 }
 
 // Policy is what the operator configured for a destination's gates. The
@@ -194,6 +188,15 @@ type Policy struct {
 	MaxBody int64
 	// Fallback names another destination; empty is none.
 	Fallback string
+}
+
+// Slots returns how many requests may be in flight to a destination now: what
+// it has been cut down to, and never more than CONCURRENCY.
+func (p Policy) Slots(d Destination) int {
+	if d.Slots == 0 {
+		return p.Concurrency
+	}
+	return min(d.Slots, p.Concurrency)
 }
 
 // Gate is the answer to "may this destination be sent to now?".

@@ -132,19 +132,6 @@ type Expired struct {
 	Oldest time.Time
 }
 
-// Queue counts what waits for one destination.
-type Queue struct {
-	Pending int
-	Due     int
-	Dead    int
-	// Retries are those of the pending that were attempted before, DueRetries
-	// those of the due: the retry budget holds them, and only them, back.
-	Retries    int
-	DueRetries int
-	// OldestDue is the earliest next time among the due; zero without any.
-	OldestDue time.Time
-}
-
 // Redelivery asks to make deliveries pending again.
 type Redelivery struct {
 	EventID     ID

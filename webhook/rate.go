@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.N, r.Per) }
 func ParseRate(text string) (Rate, error) {
 	count, per, found := strings.Cut(strings.TrimSpace(text), "/")
 	if !found {
-		return Rate{}, fmt.Errorf("want a form like 60/1m")
+		return Rate{}, errors.New("want a form like 60/1m")
 	}
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || n < 1 || n > MaxRateN {
@@ -36,7 +37,7 @@ func ParseRate(text string) (Rate, error) {
 	}
 	window, err := time.ParseDuration(per)
 	if err != nil {
-		return Rate{}, fmt.Errorf("want a duration with a unit after the slash")
+		return Rate{}, errors.New("want a duration with a unit after the slash")
 	}
 	if window < time.Millisecond || window > MaxRatePer {
 		return Rate{}, fmt.Errorf("want a window from 1ms to %s", MaxRatePer)
