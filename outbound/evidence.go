@@ -37,7 +37,7 @@ func (r Response) evidence(b body, f *facts) webhook.Evidence {
 func (r Response) keptHeaders() map[string]string {
 	kept := make(map[string]string, 8)
 	for name, values := range r.Header {
-		if len(name) <= maxNameKept && explains(name) && !r.Secrets.Contains(name) {
+		if len(name) <= maxNameKept && explains(name) && !r.Secrets.contains(name) {
 			kept[name] = r.keptValue(name, values)
 		}
 	}

@@ -7,10 +7,6 @@ import (
 	"strings"
 )
 
-// ForwardHeader returns the fields of a received request that may be sent on:
-// [Forwardable] with nothing further to drop.
-func ForwardHeader(in http.Header) http.Header { return Forwardable(in, nil) }
-
 // Forwardable returns a copy of a received request's fields without those
 // that must not be sent on, and without those named in drop (in any case):
 //

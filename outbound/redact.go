@@ -20,7 +20,7 @@ func (s Secrets) Redact(text string, most int) string {
 	text = s.removeFrom(text)
 	scan := scanner{text: text, most: most}
 	text = cut(scan.redact(), most)
-	if s.Contains(text) {
+	if s.contains(text) {
 		return redacted // pieces that only together made one
 	}
 	return text

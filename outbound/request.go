@@ -49,7 +49,7 @@ func newBody(body []byte) io.ReadCloser {
 
 // header puts the fields of a request together.
 func (c *Client) header(job webhook.Job, now time.Time) http.Header {
-	header := ForwardHeader(job.Event.Header)
+	header := Forwardable(job.Event.Header, nil)
 	dropInvalid(header)
 	header.Set("User-Agent", "weir/"+c.config.Version)
 	header.Set("Weir-Event-Id", job.Event.ID.String())

@@ -55,8 +55,8 @@ func spellings(value string) []string {
 	return append(list, plain.Replace(value))
 }
 
-// Contains reports whether a text holds one of the values.
-func (s Secrets) Contains(text string) bool {
+// contains reports whether a text holds one of the values.
+func (s Secrets) contains(text string) bool {
 	for _, needle := range s.needles {
 		if strings.Contains(text, needle) {
 			return true

@@ -254,27 +254,3 @@ func (v *Verifier) TokenHeaders() []string {
 	}
 	return canonical(names)
 }
-
-// TokenQuery names the query parameter that holds a secret; empty without
-// one. The query must then never be stored, logged or forwarded.
-func (v *Verifier) TokenQuery() string {
-	for _, p := range v.all {
-		if t, isToken := p.(token); isToken && t.query != "" {
-			return t.query
-		}
-	}
-	return ""
-}
-
-// SignatureHeaders names the headers that a signature, its timestamp and its
-// id are read from, in canonical form. They may be forwarded, and never
-// logged.
-func (v *Verifier) SignatureHeaders() []string {
-	var names []string
-	for _, p := range v.all {
-		if _, isToken := p.(token); !isToken {
-			names = append(names, p.headers()...)
-		}
-	}
-	return canonical(names)
-}

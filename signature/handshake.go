@@ -204,8 +204,8 @@ func graphChallenge(_ *Verifier, in *input, _ int) *Challenge {
 	return plainOrNone(values[0])
 }
 
-// queryOf reads the query of a request target; what cannot be read is left
-// out.
+// queryOf reads the query of a request target. Parameters that cannot be read
+// are left out.
 func queryOf(target string) url.Values {
 	_, query, _ := strings.Cut(target, "?")
 	values, _ := url.ParseQuery(query)

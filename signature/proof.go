@@ -64,7 +64,7 @@ func (t token) headers() []string { return []string{t.header} }
 
 func (t token) present(in *input) bool {
 	if t.query != "" {
-		return len(queryValues(in.Target, t.query)) > 0
+		return len(queryOf(in.Target)[t.query]) > 0
 	}
 	return len(in.Header[http.CanonicalHeaderKey(t.header)]) > 0
 }
@@ -93,7 +93,7 @@ func (t token) check(v *Verifier, in *input, _ time.Time) (int, *refusal) {
 // shown returns the token that the request carries.
 func (t token) shown(in *input) (string, *refusal) {
 	if t.query != "" {
-		values := queryValues(in.Target, t.query)
+		values := queryOf(in.Target)[t.query]
 		if len(values) != 1 {
 			return "", malformed("the token appears more than once in the query")
 		}
@@ -137,17 +137,6 @@ func (t token) sign(in *input, key secret, _ time.Time) error {
 		in.Header.Set(t.header, text)
 	}
 	return nil
-}
-
-// queryValues returns the values of one query parameter of a request target.
-// Parameters that cannot be read are left out.
-func queryValues(target, name string) []string {
-	_, query, _ := strings.Cut(target, "?")
-	if query == "" {
-		return nil
-	}
-	values, _ := url.ParseQuery(query)
-	return values[name]
 }
 
 // withQuery adds a parameter at the end of a request target.

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -38,11 +39,11 @@ func filler(id string, now time.Time) func(string) string {
 func (v *Verifier) Sample(id string, now time.Time) Request {
 	made := sampleOf(v.scheme.name)
 	fill := filler(id, now)
-	header := http.Header{"Content-Type": {orElse(made.contentType, "application/json")}}
+	header := http.Header{"Content-Type": {cmp.Or(made.contentType, "application/json")}}
 	for name, value := range made.headers {
 		header.Set(name, fill(value))
 	}
-	body := fill(orElse(made.body, `{"id":"{id}","type":"sample","created_at":"{time}"}`))
+	body := fill(cmp.Or(made.body, `{"id":"{id}","type":"sample","created_at":"{time}"}`))
 	return Request{
 		Method: http.MethodPost, Target: "/hooks/" + v.config.Source,
 		Header: header, Body: v.withKey([]byte(body), id),

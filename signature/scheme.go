@@ -71,13 +71,6 @@ func schemes() []scheme {
 	)
 }
 
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
 // answered is the verdict on a handshake that is answered.
 func answered(answer *Challenge) Verdict {
 	return Verdict{Result: webhook.ResultChallenge, Secret: -1, Challenge: answer}

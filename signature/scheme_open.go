@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -43,11 +44,11 @@ func hmacProofs(c Config) ([]proof, error) {
 	if c.HMAC.TimestampHeader != "" && !isHeaderName(c.HMAC.TimestampHeader) {
 		problems = append(problems, errors.New("the HMAC timestamp header is not a header name"))
 	}
-	a := algorithm(orElse(strings.ToLower(c.HMAC.Algorithm), string(sha256MAC)))
+	a := algorithm(cmp.Or(strings.ToLower(c.HMAC.Algorithm), string(sha256MAC)))
 	if a.newHash() == nil {
 		problems = append(problems, errors.New("the HMAC algorithm is not sha1, sha256, sha384 or sha512"))
 	}
-	e := encoding(orElse(strings.ToLower(c.HMAC.Encoding), string(inHex)))
+	e := encoding(cmp.Or(strings.ToLower(c.HMAC.Encoding), string(inHex)))
 	if e != inHex && e != inBase64 {
 		problems = append(problems, errors.New("the HMAC encoding is neither hex nor base64"))
 	}
@@ -69,7 +70,7 @@ func (s *signed) checkParts(c Config) error {
 	if !s.content.uses(partID) {
 		return nil
 	}
-	name, found := strings.CutPrefix(orElse(c.Key, "header:Idempotency-Key"), "header:")
+	name, found := strings.CutPrefix(cmp.Or(c.Key, "header:Idempotency-Key"), "header:")
 	if !found || !isHeaderName(name) {
 		return errors.New("the HMAC template's {id} needs a key of the form header:NAME")
 	}
@@ -79,7 +80,7 @@ func (s *signed) checkParts(c Config) error {
 
 // tokenProofs reads the setting TOKEN_IN.
 func tokenProofs(c Config) ([]proof, error) {
-	kind, name, _ := strings.Cut(orElse(c.TokenIn, "bearer"), ":")
+	kind, name, _ := strings.Cut(cmp.Or(c.TokenIn, "bearer"), ":")
 	switch {
 	case kind == "bearer" && name == "":
 		return []proof{token{header: "Authorization", auth: "Bearer"}}, nil

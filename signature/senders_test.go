@@ -276,7 +276,7 @@ func FuzzVerify(f *testing.F) {
 			r := Request{Method: "POST", Target: target, Body: body, Header: http.Header{
 				"Content-Type": {contentType}, "Content-Encoding": {coding},
 			}}
-			for _, header := range append(v.SignatureHeaders(), v.TokenHeaders()...) {
+			for _, header := range proofHeaders(v) {
 				r.Header[header] = []string{value}
 			}
 			for _, p := range v.proofs {

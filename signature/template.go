@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func (in *input) fieldsBy(read func(*input) (string, *refusal)) (string, *refusa
 // by value, each pair once. A body that is no form is covered by its digest in
 // the signed URL instead.
 func twilioForm(in *input) (string, *refusal) {
-	if digests := queryValues(in.Target, "bodySHA256"); len(digests) > 0 {
+	if digests := queryOf(in.Target)["bodySHA256"]; len(digests) > 0 {
 		sum := sha256.Sum256(in.signed)
 		if len(digests) != 1 || !strings.EqualFold(digests[0], hex.EncodeToString(sum[:])) {
 			return "", bad("the body does not match bodySHA256")
@@ -167,16 +168,9 @@ func twilioForm(in *input) (string, *refusal) {
 }
 
 func sortedPairs(values url.Values) string {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var out strings.Builder
-	for _, name := range names {
-		several := slices.Clone(values[name])
-		slices.Sort(several)
-		for _, value := range slices.Compact(several) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, value := range slices.Compact(slices.Sorted(slices.Values(values[name]))) {
 			out.WriteString(name)
 			out.WriteString(value)
 		}
