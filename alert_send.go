@@ -56,7 +56,7 @@ func newAlertSender(s settings, w world, h *house) *alertSender {
 		url: s.alertURL.String(),
 		client: &http.Client{
 			Transport: transport, Timeout: alertTimeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			CheckRedirect: refuseRedirect,
 		},
 		secrets: outbound.NewSecrets(s.secrets()...), meters: h.meters, log: h.log,
 	}

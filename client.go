@@ -35,13 +35,14 @@ type client struct {
 // world; redirects are not followed, because the token must not go elsewhere.
 func newClient(w world, s clientSettings) *client {
 	return &client{base: s.url, token: s.token, http: &http.Client{
-		Timeout:   clientTimeout,
-		Transport: &http.Transport{DialContext: w.dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		},
+		Timeout:       clientTimeout,
+		Transport:     &http.Transport{DialContext: w.dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
+		CheckRedirect: refuseRedirect,
 	}}
 }
+
+// refuseRedirect is for [http.Client]: a redirect is an answer like any other.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // operator returns the client of the command that was called, which needs a
 // token.

@@ -62,23 +62,19 @@ type apiAttempt struct {
 	WaitFrom      string           `json:"wait_from"`
 	Rule          string           `json:"rule"`
 	Evidence      webhook.Evidence `json:"evidence"`
-	Decision      webhook.State    `json:"decision"`
 	NextAttemptAt time.Time        `json:"next_attempt_at"`
 }
 
 // apiDestination is a downstream with its gates.
 type apiDestination struct {
-	Name       string             `json:"name"`
-	State      string             `json:"state"`
-	WaitingFor webhook.WaitingFor `json:"waiting_for"`
-	Until      time.Time          `json:"until"`
-	Hold       *apiHold           `json:"hold"`
-	Breaker    struct {
-		State         string            `json:"state"`
-		Since         time.Time         `json:"since"`
-		Until         time.Time         `json:"until"`
-		FailuresInRow int               `json:"failures_in_row"`
-		Evidence      *webhook.Evidence `json:"evidence"`
+	Name    string   `json:"name"`
+	State   string   `json:"state"`
+	Hold    *apiHold `json:"hold"`
+	Breaker struct {
+		State         string    `json:"state"`
+		Since         time.Time `json:"since"`
+		Until         time.Time `json:"until"`
+		FailuresInRow int       `json:"failures_in_row"`
 	} `json:"breaker"`
 	Queue struct {
 		Pending    int                        `json:"pending"`
@@ -94,8 +90,6 @@ type apiHold struct {
 	Reason        webhook.HoldReason `json:"reason"`
 	Since         time.Time          `json:"since"`
 	Until         time.Time          `json:"until"`
-	From          string             `json:"from"`
-	Probes        int                `json:"probes"`
 	NeedsOperator bool               `json:"needs_operator"`
 	Status        int                `json:"status"`
 	Evidence      webhook.Evidence   `json:"evidence"`

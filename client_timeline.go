@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"weir/webhook"
@@ -137,17 +138,17 @@ func remarks(d apiDelivery, a apiAttempt) string {
 
 // figuresOf lists the figures that an answer named.
 func figuresOf(e webhook.Evidence) string {
-	line := ""
+	var list []string
 	for _, figure := range []struct {
 		name  string
 		value *int64
 	}{{"limit", e.Limit}, {"used", e.Used}, {"requested", e.Requested}} {
 		if figure.value != nil {
-			line += fmt.Sprintf("%s %d, ", figure.name, *figure.value)
+			list = append(list, fmt.Sprintf("%s %d", figure.name, *figure.value))
 		}
 	}
 	if e.Window != "" {
-		line += "per " + plainLine(e.Window) + ", "
+		list = append(list, "per "+plainLine(e.Window))
 	}
-	return line[:max(len(line)-2, 0)]
+	return strings.Join(list, ", ")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -145,6 +146,24 @@ func (p *problems) about(prefix string) bool {
 		}
 	}
 	return false
+}
+
+// only returns the faults of some variables, or of the files that hold them, as
+// one usageError; nil without any. Commands that need few settings must work
+// where others are wrong.
+func (p *problems) only(wanted func(key string) bool) error {
+	var kept problems
+	for _, fault := range p.faults {
+		if wanted(strings.TrimSuffix(fault.key, fileSuffix)) {
+			kept.faults = append(kept.faults, fault)
+		}
+	}
+	return kept.err()
+}
+
+// among wants the named variables.
+func among(keys ...string) func(string) bool {
+	return func(key string) bool { return slices.Contains(keys, key) }
 }
 
 // warn notes something that works but may not be meant.

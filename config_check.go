@@ -2,30 +2,11 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
 )
-
-// notYet names settings that this version knows and cannot honour, with the
-// reason; a source's as WEIR_SOURCE_<NAME>_…. They are refused when set: what
-// is set and has no effect misleads.
-func notYet() map[string]string { return map[string]string{} }
-
-// checkNotYet notes those of the settings that are set, themselves or by file.
-func (e environment) checkNotYet(refused map[string]string, found *problems) {
-	for _, pattern := range slices.Sorted(maps.Keys(refused)) {
-		before, after, _ := strings.Cut(pattern, "<NAME>")
-		for _, key := range slices.Sorted(maps.Keys(e)) {
-			name := strings.TrimSuffix(key, fileSuffix)
-			if name == pattern || after != "" && strings.HasPrefix(name, before) && strings.HasSuffix(name, after) {
-				found.add(key, "%s", refused[pattern])
-			}
-		}
-	}
-}
 
 // minToken is the least length of an API token, in characters.
 const minToken = 16

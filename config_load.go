@@ -52,33 +52,29 @@ type clientSettings struct {
 // loadClient reads only the settings of the client commands: they must work
 // where the service is not configured.
 func loadClient(environ []string) (clientSettings, error) {
-	var found, relevant problems
-	var global config
-	newEnvironment(environ).decode(globalPrefix, &global, &found)
-	for _, fault := range found.faults {
-		switch strings.TrimSuffix(fault.key, fileSuffix) {
-		case "WEIR_URL", "WEIR_API_TOKEN":
-			relevant.add(fault.key, "%s", fault.reason)
-		}
-	}
-	return clientSettings{
-		url:   strings.TrimRight(string(global.URL), "/"),
-		token: string(global.APIToken),
-	}, relevant.err()
+	var found problems
+	global := readGlobal(environ, &found)
+	return global.client(), found.only(among("WEIR_URL", "WEIR_API_TOKEN"))
+}
+
+// client returns what the client commands need.
+func (c config) client() clientSettings {
+	return clientSettings{url: strings.TrimRight(string(c.URL), "/"), token: string(c.APIToken)}
 }
 
 // loadDatabase reads only the path of the database, for the commands that work
 // on the file.
 func loadDatabase(environ []string) (string, error) {
-	var found, relevant problems
+	var found problems
+	global := readGlobal(environ, &found)
+	return string(global.Database), found.only(among("WEIR_DATABASE"))
+}
+
+// readGlobal reads the settings of the service alone.
+func readGlobal(environ []string, found *problems) config {
 	var global config
-	newEnvironment(environ).decode(globalPrefix, &global, &found)
-	for _, fault := range found.faults {
-		if fault.key == "WEIR_DATABASE" {
-			relevant.add(fault.key, "%s", fault.reason)
-		}
-	}
-	return string(global.Database), relevant.err()
+	newEnvironment(environ).decode(globalPrefix, &global, found)
+	return global
 }
 
 // readConfig reads every variable into its struct and notes what cannot be
@@ -101,7 +97,6 @@ func readConfig(environ []string, found *problems) loaded {
 		read.destinations = append(read.destinations, destination)
 	}
 	read.env.checkKnown(known, found)
-	read.env.checkNotYet(notYet(), found)
 	return read
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,48 +85,10 @@ type explainAnswer struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// explainRequest reads cases, as objects or arrays of them, and writes one
-// line of JSON for each. Input of another form is a usage error.
+// explainRequest reads requests, in the forms of [explainResponse], and writes
+// one line of JSON for each.
 func explainRequest(in io.Reader, out io.Writer) error {
-	cases, err := readRequestCases(in)
-	if err != nil {
-		return usagef("reading the requests to explain: %w", err)
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	for i, c := range cases {
-		explained, err := c.explain()
-		if err != nil {
-			return usagef("explaining request %d: %w", i+1, err)
-		}
-		if err := encoder.Encode(explained); err != nil {
-			return fmt.Errorf("writing the explanation: %w", err)
-		}
-	}
-	return nil
-}
-
-func readRequestCases(in io.Reader) ([]requestCase, error) {
-	var all []requestCase
-	decoder := json.NewDecoder(in)
-	for read := 0; ; read++ {
-		var raw json.RawMessage
-		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) && read > 0 {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if raw[0] != '[' {
-			raw = json.RawMessage("[" + string(raw) + "]")
-		}
-		var some []requestCase
-		if err := json.Unmarshal(raw, &some); err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
+	return explainEach(in, out, requestCase.explain)
 }
 
 // explain runs the verifier that serves.
@@ -151,13 +112,16 @@ func (c requestCase) explain() (requestExplanation, error) {
 	return explained(c.Name, verdict), nil
 }
 
+// divide splits Unix seconds as [time.Unix] wants them.
 func divide(seconds float64) (whole, nanoseconds int64) {
 	whole = int64(seconds)
 	return whole, int64((seconds - float64(whole)) * 1e9)
 }
 
+// oneLine joins the lines of an error that names several problems.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
+// request returns the request as it would have been received.
 func (c requestCase) request() (signature.Request, error) {
 	body := []byte(c.Body)
 	if c.BodyBase64 != "" {
@@ -194,6 +158,7 @@ func divideURL(address string) (public, target string) {
 	return scheme + "://" + rest[:end], rest[end:]
 }
 
+// verifierConfig returns the settings of the source that the case describes.
 func (c requestCase) verifierConfig() signature.Config {
 	public, _ := divideURL(c.URL)
 	config := signature.Config{
@@ -213,10 +178,10 @@ func (c requestCase) verifierConfig() signature.Config {
 	case c.Config.IDJSON != "":
 		config.Key = "json:" + c.Config.IDJSON
 	}
-	if len(config.Secrets) == 0 && c.isHandshake() && config.Scheme != "none" {
+	if len(config.Secrets) == 0 && c.isHandshake() && config.Scheme != schemeNone {
 		config.Secrets = []string{"handshakes by these methods look at no signature"}
 	}
-	if config.Scheme == "token" && config.TokenIn == "" && c.Config.Header != "" {
+	if config.Scheme == schemeToken && config.TokenIn == "" && c.Config.Header != "" {
 		config.TokenIn = "header:" + c.Config.Header
 	}
 	return config
@@ -242,7 +207,7 @@ func schemeName(text string) string {
 	case "svix", "standard-webhooks":
 		return "standard"
 	case "generic":
-		return "hmac"
+		return schemeHMAC
 	}
 	return name
 }

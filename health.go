@@ -42,10 +42,8 @@ func (h *house) flowTo(ctx context.Context, name string, now time.Time) []string
 		return []string{fmt.Sprintf("destination %s: unknown", name)}
 	}
 	var reasons []string
-	for _, hold := range status.Destination.Holds {
-		if hold.NeedsOperator {
-			reasons = append(reasons, fmt.Sprintf("destination %s: held for %s", name, hold.Reason))
-		}
+	for _, hold := range needy(status.Destination) {
+		reasons = append(reasons, fmt.Sprintf("destination %s: held for %s", name, hold.Reason))
 	}
 	queue, err := h.store.Queue(ctx, name, now)
 	if err != nil {

@@ -39,16 +39,10 @@ func healthcheckCommand(ctx context.Context, w world, args []string) error {
 
 // listenAddr reads the address that the service listens on, and nothing else.
 func listenAddr(environ []string) (string, error) {
-	var found, relevant problems
-	read := loaded{env: newEnvironment(environ)}
-	read.env.decode(globalPrefix, &read.global, &found)
+	var found problems
+	read := loaded{env: newEnvironment(environ), global: readGlobal(environ, &found)}
 	addr := read.addr(&found)
-	for _, fault := range found.faults {
-		if fault.key == "WEIR_ADDR" || fault.key == "PORT" {
-			relevant.add(fault.key, "%s", fault.reason)
-		}
-	}
-	return addr, relevant.err()
+	return addr, found.only(among("WEIR_ADDR", "PORT"))
 }
 
 // loopback returns host and port by which this machine reaches a listener.
@@ -80,10 +74,8 @@ func getStatus(ctx context.Context, w world, target string) (int, error) {
 		return w.dial(ctx, network, address)
 	}
 	client := http.Client{
-		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		},
+		Transport:     &http.Transport{DialContext: dial, DisableKeepAlives: true},
+		CheckRedirect: refuseRedirect,
 	}
 	response, err := client.Do(request)
 	if err != nil {

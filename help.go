@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// helpCommand prints the commands and every setting; with the name of a
-// command what there is to know about that; with --markdown or --env the forms of the README and
-// of .env.example.
+// helpCommand prints the commands and every setting; with the name of a command
+// what there is to know about that; with --markdown or --env the forms of the
+// README and of .env.example.
 func helpCommand(_ context.Context, w world, args []string) error {
 	switch {
 	case len(args) == 0:

@@ -117,7 +117,8 @@ prints a line of JSON for each, by the code that serves.
             → verdict, reason, delivery id
   response  an answer of a downstream: {"id","status","headers","body"}
             → class, wait, pace, the rule that decided, evidence
-  wait      a text that stands for a time: {"id","text",…} → milliseconds
+  wait      a field that says when to come back: {"id","header","value",…}
+            → milliseconds
 
 It is the way to report an answer that was misread: see docs/outcomes.md.
 `

@@ -203,7 +203,7 @@ func (h *house) sources() (map[string]handler.Source, map[string]ratelimit.Sourc
 		}
 		sources[s.name] = newSource(s, verifier)
 		per := ratelimit.PerSource
-		if s.scheme == "none" {
+		if s.scheme == schemeNone {
 			per = ratelimit.PerCaller
 		}
 		allowances[s.name] = ratelimit.Source{Rates: s.rate, Per: per}
@@ -222,7 +222,7 @@ func newSource(s sourceSettings, verifier *signature.Verifier) handler.Source {
 	if source.OnConflict == "" {
 		source.OnConflict = verifier.DefaultOnConflict()
 	}
-	if s.scheme == "none" {
+	if s.scheme == schemeNone {
 		source.Trust = handler.Unsigned
 	}
 	if verifier.AnswersOptions() {

@@ -115,7 +115,7 @@ func readBody(stdin io.Reader, path string) ([]byte, error) {
 	if len(body) > maxSendBody {
 		return nil, usagef("what to send is larger than %s, the most that any source takes", byteSize(maxSendBody))
 	}
-	return append([]byte{}, body...), nil
+	return body, nil
 }
 
 // ids returns the sender's ids of the events to send.

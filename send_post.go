@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"weir/signature"
@@ -44,8 +45,8 @@ func (s sending) post(ctx context.Context, id string) (apiReceipt, error) {
 
 // pathOf returns the target without its query, which may hold a token.
 func pathOf(signed signature.Request) string {
-	path, _, _ := bytes.Cut([]byte(signed.Target), []byte("?"))
-	return string(path)
+	path, _, _ := strings.Cut(signed.Target, "?")
+	return path
 }
 
 // exchange posts what was signed and reads the answer.

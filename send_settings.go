@@ -19,7 +19,7 @@ type sender struct {
 // of the client commands. Faults of everything else are left to the service:
 // whoever only sends need not have them.
 func loadSender(environ []string, name string) (sender, error) {
-	var found, relevant problems
+	var found problems
 	if !newEnvironment(environ).has("WEIR_SOURCES") {
 		environ = append(slices.Clip(environ), "WEIR_SOURCES="+name)
 	}
@@ -30,14 +30,11 @@ func loadSender(environ []string, name string) (sender, error) {
 	public := read.publicURL(&found)
 	list := read.resolveSources(&found)
 	prefix := prefixOf(sourcePrefix, name)
-	for _, fault := range found.faults {
-		key := strings.TrimSuffix(fault.key, fileSuffix)
-		about := strings.HasPrefix(key, prefix) && key != prefix+"TO"
-		if about || slices.Contains([]string{"WEIR_SOURCES", "WEIR_PUBLIC_URL", "WEIR_URL", "WEIR_API_TOKEN"}, key) {
-			relevant.add(fault.key, "%s", fault.reason)
-		}
-	}
-	if err := relevant.err(); err != nil {
+	needed := among("WEIR_SOURCES", "WEIR_PUBLIC_URL", "WEIR_URL", "WEIR_API_TOKEN")
+	err := found.only(func(key string) bool {
+		return needed(key) || strings.HasPrefix(key, prefix) && key != prefix+"TO"
+	})
+	if err != nil {
 		return sender{}, err
 	}
 	place := slices.IndexFunc(list, func(s sourceSettings) bool { return s.name == name })
@@ -50,8 +47,5 @@ func newSender(read loaded, source sourceSettings, public *url.URL) (sender, err
 	if err != nil {
 		return sender{}, usagef("source %s: %s", source.name, oneLine(err))
 	}
-	return sender{source: source, verifier: verifier, client: clientSettings{
-		url:   strings.TrimRight(string(read.global.URL), "/"),
-		token: string(read.global.APIToken),
-	}}, nil
+	return sender{source: source, verifier: verifier, client: read.global.client()}, nil
 }

@@ -90,16 +90,6 @@ type destinationSettings struct {
 	policy        webhook.Policy
 }
 
-// destination returns the settings of one destination by name.
-func (s settings) destination(name string) (destinationSettings, bool) {
-	for _, d := range s.destinations {
-		if d.policy.Name == name {
-			return d, true
-		}
-	}
-	return destinationSettings{}, false
-}
-
 // String keeps the secrets out of whatever prints the settings as a whole.
 func (s settings) String() string {
 	return fmt.Sprintf("settings of %d sources and %d destinations", len(s.sources), len(s.destinations))
