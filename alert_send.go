@@ -94,18 +94,6 @@ func (a *alertSender) send(ctx context.Context, text string) error {
 	return err
 }
 
-// rest waits, and reports whether ctx still stands.
-func rest(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 // never says that asking again is of no use.
 const never = -1
 

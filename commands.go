@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"weir/store/sqlite"
 )
@@ -48,6 +47,3 @@ func explainCommand(_ context.Context, w world, args []string) error {
 	}
 	return explain(in, w.stdout)
 }
-
-// directoryOf returns the directory of a file.
-func directoryOf(path string) string { return filepath.Dir(path) }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -22,8 +20,7 @@ import (
 type senders struct {
 	plan      plan
 	start     time.Time
-	base      string
-	http      *http.Client
+	api       *client
 	toNaive   chan<- flaky.Webhook
 	verifiers map[string]*signature.Verifier
 
@@ -48,7 +45,7 @@ type sendCount struct {
 // newSenders makes a signer for each source.
 func newSenders(d *demo, s settings) (*senders, error) {
 	made := &senders{
-		plan: d.plan, base: d.url, http: d.api.http, toNaive: d.toNaive,
+		plan: d.plan, api: d.api, toNaive: d.toNaive,
 		verifiers: map[string]*signature.Verifier{},
 		stored:    map[webhook.ID]bool{}, sent: map[string]bool{},
 	}
@@ -80,7 +77,7 @@ func (s *senders) send(ctx context.Context, source string, b burst) {
 	gap := b.over / time.Duration(b.events)
 	for i := range b.events {
 		at := s.start.Add(b.from + time.Duration(i)*gap)
-		if !waitUntil(ctx, at) {
+		if !rest(ctx, time.Until(at)) {
 			return
 		}
 		id := fmt.Sprintf("%s-%03d-%s", source, i+1, rand.Text()[:8])
@@ -88,18 +85,6 @@ func (s *senders) send(ctx context.Context, source string, b burst) {
 		if b.repeatEach > 0 && (i+1)%b.repeatEach == 0 {
 			s.one(ctx, source, id)
 		}
-	}
-}
-
-// waitUntil waits for a moment and reports false when ctx ended before.
-func waitUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 
@@ -135,18 +120,11 @@ func (s *senders) post(ctx context.Context, source, id string) (signature.Reques
 	if err != nil {
 		return signed, 0, receipt, err
 	}
-	request, err := http.NewRequestWithContext(ctx, signed.Method, s.base+signed.Target, bytes.NewReader(signed.Body))
+	response, answer, err := s.api.send(ctx, signed)
 	if err != nil {
-		return signed, 0, receipt, fmt.Errorf("make a request for weir: %w", err)
+		return signed, 0, receipt, err
 	}
-	request.Header = signed.Header
-	response, err := s.http.Do(request)
-	if err != nil {
-		return signed, 0, receipt, fmt.Errorf("send to weir: %w", withoutURL(err))
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	if err == nil && response.StatusCode/100 == 2 {
+	if response.StatusCode/100 == 2 {
 		err = json.Unmarshal(answer, &receipt)
 	}
 	return signed, response.StatusCode, receipt, err

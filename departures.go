@@ -20,6 +20,8 @@ import (
 type departureFile struct {
 	file *os.File
 
+	// mu guards what is below, and is not held while the file is written: a
+	// slot belongs to one attempt from when it is taken until it is free.
 	mu   sync.Mutex
 	at   map[departure]int64 // slots in use
 	lost map[departure]int   // numbers
@@ -44,7 +46,8 @@ const (
 	maxSlots = 1 << 16
 )
 
-// openDepartures reads what a crash has left.
+// openDepartures opens the notes beside a database, in the file of its name with
+// "-departures" behind it, and reads what a crash has left there.
 func openDepartures(database string) (*departureFile, error) {
 	file, err := os.OpenFile(database+"-departures", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -83,13 +86,13 @@ func (d *departureFile) Leave(event webhook.ID, destination string, number int) 
 	copy(slot, event[:])
 	binary.BigEndian.PutUint32(slot[slotNumber:], uint32(number))
 	slot[slotLength] = byte(copy(slot[slotName:], destination))
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	_, _ = d.file.WriteAt(slot, d.place(departure{event, destination})*slotSize)
 }
 
 // place finds the slot of what is out, or gives it one.
 func (d *departureFile) place(out departure) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if place, ok := d.at[out]; ok {
 		return place
 	}
@@ -107,15 +110,17 @@ func (d *departureFile) place(out departure) int64 {
 func (d *departureFile) Land(event webhook.ID, destination string) {
 	out := departure{event, destination}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	delete(d.lost, out)
 	place, ok := d.at[out]
+	d.mu.Unlock()
 	if !ok {
 		return
 	}
+	_, _ = d.file.WriteAt(make([]byte, slotSize), place*slotSize)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	delete(d.at, out)
 	d.free = append(d.free, place)
-	_, _ = d.file.WriteAt(make([]byte, slotSize), place*slotSize)
 }
 
 // Lost implements dispatch.Departures.

@@ -62,13 +62,10 @@ func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, e
 	for _, warning := range s.warnings {
 		log.Warn(warning)
 	}
-	capacity, err := databaseCap(s)
-	if err != nil {
-		return nil, err
-	}
 	h := newHouse(s, log)
+	var err error
 	h.store, err = sqlite.Open(ctx, sqlite.Config{
-		Path: s.database, DedupeWindow: s.dedupeWindow, MaxBytes: capacity, Observe: h.committed,
+		Path: s.database, DedupeWindow: s.dedupeWindow, MaxBytes: databaseCap(s), Observe: h.committed,
 	})
 	if err != nil {
 		return nil, err
@@ -96,17 +93,19 @@ func newHouse(s settings, log *slog.Logger) *house {
 	return h
 }
 
-// close closes the store, so that the next start finds a clean stop.
+// close closes the store, so that the next start finds a clean stop, and then
+// the notes of what is out: what they still hold tells that start what it lacks.
 func (h *house) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
+	var errs []error
 	if err := h.store.Close(ctx); err != nil {
-		return fmt.Errorf("close the store: %w", err)
+		errs = append(errs, fmt.Errorf("close the store: %w", err))
 	}
-	if h.departures == nil {
-		return nil
+	if h.departures != nil {
+		errs = append(errs, h.departures.close())
 	}
-	return h.departures.close()
+	return errors.Join(errs...)
 }
 
 // furnish makes dispatch and the HTTP side over the open store.
@@ -115,12 +114,12 @@ func (h *house) furnish(ctx context.Context, w world) error {
 	if err != nil {
 		return err
 	}
-	clean := dispatch.AfterCrash
+	start := dispatch.AfterCrash
 	if h.store.CleanStart() {
-		clean = dispatch.AfterStop
+		start = dispatch.AfterStop
 	}
 	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{h.store, h}, Ledger: h.store, Departures: h.departures, Routes: routes, Clean: clean,
+		Queue: watchedStore{h.store, h}, Ledger: h.store, Departures: h.departures, Routes: routes, Clean: start,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
 	})
 	if err != nil {

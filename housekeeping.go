@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 
 	"weir/store/sqlite"
@@ -22,17 +21,18 @@ const (
 	volumeShare = 0.8
 )
 
-// databaseCap returns WEIR_MAX_DATABASE, or its default: 80 % of the volume
-// that the database is on.
-func databaseCap(s settings) (int64, error) {
+// databaseCap returns WEIR_MAX_DATABASE in bytes, or its default: 80 % of the
+// volume that the database is on. A volume that cannot be looked at gives no
+// cap, 0: the store says better what is wrong with it.
+func databaseCap(s settings) int64 {
 	if s.maxDatabase > 0 {
-		return s.maxDatabase, nil
+		return s.maxDatabase
 	}
-	var volume syscall.Statfs_t
-	if err := syscall.Statfs(directoryOf(s.database), &volume); err != nil {
-		return 0, nil // the store says better what is wrong with the directory
+	volume, err := volumeOf(s.database)
+	if err != nil {
+		return 0
 	}
-	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize)), nil
+	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize))
 }
 
 // heap is what the service needs at most when large bodies come and go: without
@@ -86,8 +86,6 @@ func (h *house) makeRoom() {
 // prune removes what has passed its retention, in small steps. A fault is
 // logged: the next round tries again.
 func (h *house) prune(ctx context.Context) {
-	rest := time.NewTicker(pruneRest)
-	defer rest.Stop()
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
 		done, err := h.store.Prune(ctx, sqlite.PruneQuery{
@@ -99,12 +97,8 @@ func (h *house) prune(ctx context.Context) {
 			h.log.Error("retention could not be applied", webhook.LogError, err)
 			return
 		}
-		if !done.More {
+		if !done.More || !rest(ctx, pruneRest) {
 			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-rest.C:
 		}
 	}
 }

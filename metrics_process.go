@@ -67,11 +67,17 @@ func openFiles() int {
 // volumeFree returns the bytes that are free to this process on the volume of
 // a file.
 func volumeFree(path string) uint64 {
-	var volume syscall.Statfs_t
-	if err := syscall.Statfs(filepath.Dir(path), &volume); err != nil {
+	volume, err := volumeOf(path)
+	if err != nil {
 		return 0
 	}
 	return volume.Bavail * uint64(volume.Bsize)
+}
+
+// volumeOf asks the system about the volume that a file is on, or would be.
+func volumeOf(path string) (volume syscall.Statfs_t, err error) {
+	err = syscall.Statfs(filepath.Dir(path), &volume)
+	return volume, err
 }
 
 // buildLabels are those of metricBuildInfo.

@@ -23,7 +23,7 @@ func (s sending) post(ctx context.Context, id string) (apiReceipt, error) {
 	if err != nil {
 		return apiReceipt{}, usagef("source %s: sign an event: %w", s.from.source.name, err)
 	}
-	response, answer, err := s.exchange(ctx, signed)
+	response, answer, err := s.client.send(ctx, signed)
 	if err != nil {
 		return apiReceipt{}, err
 	}
@@ -49,19 +49,19 @@ func pathOf(signed signature.Request) string {
 	return path
 }
 
-// exchange posts what was signed and reads the answer.
-func (s sending) exchange(ctx context.Context, signed signature.Request) (*http.Response, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, signed.Method, s.client.base+signed.Target, bytes.NewReader(signed.Body))
+// send posts what was signed as it is and reads the answer, at most 64 KiB.
+func (c *client) send(ctx context.Context, signed signature.Request) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, signed.Method, c.base+signed.Target, bytes.NewReader(signed.Body))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a request to %s: %w", s.client.base, withoutURL(err))
+		return nil, nil, fmt.Errorf("make a request to %s: %w", c.base, withoutURL(err))
 	}
 	request.Header = signed.Header
 	if request.Header.Get("User-Agent") == "" {
 		request.Header.Set("User-Agent", "weir/"+buildVersion())
 	}
-	response, err := s.client.http.Do(request)
+	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, fmt.Errorf("send to the service at %s: %w", s.client.base, withoutURL(err))
+		return nil, nil, fmt.Errorf("send to the service at %s: %w", c.base, withoutURL(err))
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
