@@ -119,7 +119,7 @@ func (h *house) furnish(ctx context.Context, w world) error {
 		start = dispatch.AfterStop
 	}
 	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{h.store, h}, Ledger: h.store, Departures: h.departures, Routes: routes, Clean: start,
+		Queue: watchedStore{h.store, h}, Ledger: h.store, Departures: h.departures, Routes: routes, Start: start,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
 	})
 	if err != nil {

@@ -107,7 +107,7 @@ func observed(outcome webhook.Outcome) dispatch.Observation {
 	}
 	gates := webhook.Destination{Name: "default"}
 	return dispatch.Observation{
-		Source: "github", Before: gates, ReceivedAt: now.Add(-3 * time.Second),
+		Before: gates, ReceivedAt: now.Add(-3 * time.Second),
 		Record: webhook.Record{Delivery: delivery, Gates: gates, Attempt: &webhook.Attempt{
 			Number: 1, SentTo: "default", Outcome: outcome, Duration: 20 * time.Millisecond,
 		}},

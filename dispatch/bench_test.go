@@ -12,7 +12,7 @@ import (
 func busy() (dispatch.Sent, time.Time) {
 	in := sent(webhook.Answer{Outcome: webhook.OutcomeRateLimited, Status: 429, Hint: webhook.Hint{Wait: time.Minute, From: "Retry-After"}})
 	in.Policy.Rate = []webhook.Rate{{N: 60, Per: time.Minute}, {N: 5000, Per: 24 * time.Hour}}
-	in.To = dispatch.Resume(in.To, in.Policy, noon.Add(-time.Hour))
+	in.To = dispatch.TakeOver(in.To, in.Policy, noon.Add(-time.Hour))
 	for i := range 60 {
 		at := noon.Add(-time.Minute + time.Duration(i)*time.Second)
 		in.To.Retries = in.To.Retries.Add(at, 1)

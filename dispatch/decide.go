@@ -29,15 +29,15 @@ type Sent struct {
 // attempt, the delivery's new state and the destination's new gates.
 func Decide(in Sent, chance Chance) webhook.Record {
 	in.Answer.At = webhook.Ceil(in.Answer.At)
-	row := row(in.Answer.Outcome)
+	row := rowOf(in.Answer.Outcome)
 	to := in.To
 	if !in.Answer.Internal && !in.Answer.Cut {
 		to = decideDestination(in, row, chance)
 	}
 	to.Rev++
-	spent := spends(in, row)
-	delivery := decideDelivery(in, row, spent, chance)
-	line := attempt(in, spent, delivery)
+	cost := spends(in, row)
+	delivery := decideDelivery(in, row, cost, chance)
+	line := attempt(in, cost, delivery)
 	line.NextAttemptAt = expected(in, row, to, delivery)
 	return webhook.Record{
 		Attempt:  line,
@@ -256,7 +256,7 @@ func learn(in Sent, to webhook.Destination) webhook.Destination {
 // throttle halves the requests in flight on throttling and failures, and lets
 // them grow by one for each full round of successes.
 func throttle(in Sent, row Row, to webhook.Destination) webhook.Destination {
-	now := slots(to, in.Policy)
+	now := in.Policy.Slots(to)
 	switch {
 	case row.Throttles:
 		to.Slots, to.Wins = max(1, now/2), 0

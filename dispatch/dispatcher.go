@@ -39,17 +39,19 @@ type Config struct {
 	Ledger Ledger
 	// Routes are the destinations. At least one.
 	Routes []Route
-	// Clean says that the process before this one stopped cleanly, so that
-	// every request it sent has been counted.
-	Clean Start
+	// Start says how the process before this one ended: only after a clean
+	// stop every request that it sent has been counted.
+	Start Start
 	// Departures notes what is out; nil keeps no notes.
 	Departures Departures
 	// MaxBytes bounds the bodies that are in flight at once, in all
 	// destinations together. A single larger body still goes, alone.
 	MaxBytes int64
-	Chance   Chance
-	Log      *slog.Logger
-	// Observe is called after each recorded step. It must not block.
+	// Chance spreads waits; it is called by several goroutines at once.
+	Chance Chance
+	Log    *slog.Logger
+	// Observe is called after each recorded step, by several goroutines at
+	// once. It must not block.
 	Observe func(Observation)
 }
 
@@ -71,10 +73,7 @@ type Route struct {
 
 // Observation tells what a recorded step did.
 type Observation struct {
-	Source string
 	Record webhook.Record
-	// First reports a delivery's first request.
-	First bool
 	// Cut reports that weir itself ended the request, because it stops.
 	Cut bool
 	// Before is the state of the gates before the answer: a hold that began

@@ -24,4 +24,20 @@
 //
 // [Table] is the whole table of outcomes; the rest of the package only works
 // it out.
+//
+// # Example
+//
+//	d, err := dispatch.New(ctx, dispatch.Config{
+//		Queue: store, Ledger: store, MaxBytes: 40 << 20,
+//		Routes:  []dispatch.Route{{Policy: policy, Sender: client}},
+//		Chance:  rand.Float64,
+//		Log:     log,
+//		Observe: func(o dispatch.Observation) { count(o.Record) },
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	return d.Run(ctx, hard) // until ctx ends; the end of hard cuts what is out then
+//
+// Whoever stores an event calls [Dispatcher.Wake] with its destinations.
 package dispatch

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -61,7 +62,7 @@ func (o *owner) refuse(ctx context.Context, d webhook.Delivery) error {
 	if err := o.ledger.Record(ctx, record); err != nil {
 		return fmt.Errorf("record a body over MAX_BODY: %w", err)
 	}
-	o.observe(Observation{Source: d.Source, Record: record, Before: gates})
+	o.observe(Observation{Record: record, Before: gates})
 	return nil
 }
 
@@ -170,6 +171,16 @@ func (o *owner) stay(f flight) {
 	o.mu.Unlock()
 	o.land(f)
 	f.home.wakeUp()
+}
+
+// lost handles a delivery that could not be loaded: it stays due.
+func (o *owner) lost(f flight, err error) {
+	if err == nil || errors.Is(err, webhook.ErrNotFound) || errors.Is(err, context.Canceled) {
+		return
+	}
+	o.log.Error("delivery cannot be loaded", webhook.LogDestination, f.home.policy.Name,
+		webhook.LogEvent, f.delivery.EventID, webhook.LogError, err)
+	f.home.dueAt(time.Now().Add(storeAgain))
 }
 
 // send calls the sender and turns a panic into an answer: one poisonous event

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"time"
 
 	"weir/webhook"
@@ -96,10 +97,8 @@ func rampGap(d webhook.Destination, now time.Time) time.Duration {
 // next attempt: zero when only a person can release it. It is the answer that
 // operators see; the owner acts on the same gates.
 func Waiting(s webhook.Status, delivery webhook.Delivery, now time.Time) (webhook.WaitingFor, time.Time) {
-	for _, id := range s.InFlight {
-		if id == delivery.EventID {
-			return webhook.WaitInFlight, now
-		}
+	if slices.Contains(s.InFlight, delivery.EventID) {
+		return webhook.WaitInFlight, now
 	}
 	gate := Check(s.Destination, s.Policy, now)
 	word, until := gate.WaitingFor, gate.Until
@@ -126,14 +125,6 @@ func prefer(a, b webhook.WaitingFor) webhook.WaitingFor {
 		}
 	}
 	return a
-}
-
-// slots returns how many requests may be in flight now.
-func slots(d webhook.Destination, p webhook.Policy) int {
-	if d.Slots == 0 {
-		return p.Concurrency
-	}
-	return min(d.Slots, p.Concurrency)
 }
 
 const (

@@ -132,7 +132,7 @@ func TestAChangedConfigurationEndsTheHoldsItMayHaveCaused(t *testing.T) {
 	}
 	p := policy("app")
 	p.Fingerprint = "new"
-	kept := dispatch.Resume(d, p, noon)
+	kept := dispatch.TakeOver(d, p, noon)
 	var left []webhook.HoldReason
 	for _, h := range kept.Holds {
 		left = append(left, h.Reason)
@@ -143,7 +143,7 @@ func TestAChangedConfigurationEndsTheHoldsItMayHaveCaused(t *testing.T) {
 	if kept.Misdirected != 0 || kept.Fingerprint != "new" {
 		t.Errorf("state %+v", kept)
 	}
-	if again := dispatch.Resume(d, policyWith("old"), noon); len(again.Holds) != 6 {
+	if again := dispatch.TakeOver(d, policyWith("old"), noon); len(again.Holds) != 6 {
 		t.Errorf("the same configuration keeps %d holds", len(again.Holds))
 	}
 }
@@ -166,7 +166,7 @@ func TestAClockThatWasWrongDoesNotStopADestinationForYears(t *testing.T) {
 		Sent:    []webhook.Window{webhook.Window{Rate: p.Rate[0]}.Add(wrong, 1)},
 	}
 	d = d.WithHold(webhook.Hold{Reason: webhook.HoldQuota, Until: wrong})
-	d = dispatch.Resume(d, p, noon)
+	d = dispatch.TakeOver(d, p, noon)
 	latest := noon.Add(webhook.MaxHint + 2*time.Minute)
 	if gate := dispatch.Check(d, p, noon); gate.Until.After(latest) {
 		t.Errorf("held until %s", gate.Until)
@@ -181,7 +181,7 @@ func TestAClockThatWasWrongDoesNotStopADestinationForYears(t *testing.T) {
 func TestACrashCountsWhatMayHaveBeenOut(t *testing.T) {
 	p := policy("app")
 	p.Rate = []webhook.Rate{{N: 60, Per: time.Minute}, {N: 2, Per: time.Hour}}
-	clean := dispatch.Resume(webhook.Destination{}, p, noon)
+	clean := dispatch.TakeOver(webhook.Destination{}, p, noon)
 	crashed := dispatch.Recover(webhook.Destination{}, p, noon)
 	if clean.Retries.Left(noon) != 30 || clean.Sent[0].Left(noon) != 60 || clean.Sent[1].Left(noon) != 2 {
 		t.Errorf("after a stop: %+v", clean)
@@ -194,12 +194,12 @@ func TestACrashCountsWhatMayHaveBeenOut(t *testing.T) {
 func TestAChangedRateRemembersWhatWasSent(t *testing.T) {
 	p := policy("app")
 	p.Rate = []webhook.Rate{{N: 10, Per: time.Minute}, {N: 100, Per: time.Hour}}
-	d := dispatch.Resume(webhook.Destination{}, p, noon)
+	d := dispatch.TakeOver(webhook.Destination{}, p, noon)
 	for i := range d.Sent {
 		d.Sent[i] = d.Sent[i].Add(noon, 5)
 	}
 	p.Rate = []webhook.Rate{{N: 8, Per: time.Minute}, {N: 50, Per: 30 * time.Minute}}
-	d = dispatch.Resume(d, p, noon.Add(time.Second))
+	d = dispatch.TakeOver(d, p, noon.Add(time.Second))
 	if left := d.Sent[0].Left(noon.Add(time.Second)); left != 3 {
 		t.Errorf("%d left in the minute", left)
 	}

@@ -37,12 +37,12 @@ type running struct {
 }
 
 // start begins a process over the ledger.
-func start(t *testing.T, l *ledger, clean dispatch.Start, routes ...dispatch.Route) *running {
+func start(t *testing.T, l *ledger, before dispatch.Start, routes ...dispatch.Route) *running {
 	t.Helper()
 	handle := &process{ledger: l}
 	random := rand.New(rand.NewPCG(1, uint64(len(l.gates))))
 	d, err := dispatch.New(t.Context(), dispatch.Config{
-		Queue: handle, Ledger: handle, Departures: l.departures, Routes: routes, Clean: clean, MaxBytes: 40 << 20,
+		Queue: handle, Ledger: handle, Departures: l.departures, Routes: routes, Start: before, MaxBytes: 40 << 20,
 		Chance: lockedChance(random), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Observe: func(dispatch.Observation) {
 			if handle.lag > 0 {

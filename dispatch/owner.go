@@ -62,10 +62,10 @@ type owner struct {
 	// claimed are this destination's deliveries whose requests are out,
 	// wherever they go.
 	claimed map[webhook.ID]struct{}
-	// out counts the requests that are out to this destination; probing
-	// says that one of them is a probe.
-	out int
-	// unrecorded counts those whose records are not on disk yet, too.
+	// out counts the requests that are out to this destination, unrecorded
+	// also the answered ones whose records are not on disk yet; probing says
+	// that one of the latter is a probe.
+	out        int
 	unrecorded int
 	probing    bool
 	suspects   suspects
@@ -97,8 +97,8 @@ func newOwner(ctx context.Context, c Config, route Route) (*owner, error) {
 	}
 	o.feeds = []*feed{newFeed(o)}
 	now := webhook.Ceil(time.Now())
-	if c.Clean == AfterStop {
-		o.dest = Resume(stored, route.Policy, now)
+	if c.Start == AfterStop {
+		o.dest = TakeOver(stored, route.Policy, now)
 	} else {
 		o.dest = Recover(stored, route.Policy, now)
 		o.suspects = newSuspects(route.Policy, now)
@@ -353,7 +353,7 @@ func (o *owner) status(now time.Time) webhook.Status {
 	o.mu.Unlock()
 	s := webhook.Status{
 		Destination: d, Policy: o.policy, Gate: Check(d, o.policy, now),
-		InFlight: ids, Full: out >= slots(d, o.policy), RetriesLeft: d.Retries.Left(now),
+		InFlight: ids, Full: out >= o.policy.Slots(d), RetriesLeft: d.Retries.Left(now),
 	}
 	for _, window := range d.Sent {
 		s.RateLeft = append(s.RateLeft, window.Left(now))

@@ -41,7 +41,7 @@ func (o *owner) passLocked(now time.Time) (pass, time.Time) {
 	case gate.Probe:
 		return probe, o.retriesOpen(now)
 	}
-	all := slots(o.dest, o.policy)
+	all := o.policy.Slots(o.dest)
 	switch free := all - o.out; {
 	case free <= 0 || o.unrecorded >= mostUnrecorded(o.policy):
 		return closed, time.Time{}
@@ -130,7 +130,7 @@ func (o *owner) mayBegin(now time.Time) bool {
 func (o *owner) guarded() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slots(o.dest, o.policy) >= expressWaits
+	return o.policy.Slots(o.dest) >= expressWaits
 }
 
 // movedBy notes that the slots which are not express ones move.

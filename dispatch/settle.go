@@ -8,16 +8,6 @@ import (
 	"weir/webhook"
 )
 
-// lost handles a delivery that could not be loaded: it stays due.
-func (o *owner) lost(f flight, err error) {
-	if err == nil || errors.Is(err, webhook.ErrNotFound) || errors.Is(err, context.Canceled) {
-		return
-	}
-	o.log.Error("delivery cannot be loaded", webhook.LogDestination, f.home.policy.Name,
-		webhook.LogEvent, f.delivery.EventID, webhook.LogError, err)
-	f.home.dueAt(time.Now().Add(storeAgain))
-}
-
 // settle decides, gives the slot back and commits. It returns the delivery's
 // new state when that is on disk, or when the process is being ended and it
 // cannot be.
@@ -39,8 +29,7 @@ func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time
 		o.wakeUp() // its fallback, too
 	}
 	o.observe(Observation{
-		Source: record.Delivery.Source, Record: record, Before: before,
-		First: sent.Delivery.First(), Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
+		Record: record, Before: before, Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
 	})
 	return record.Delivery
 }
@@ -68,8 +57,9 @@ func (o *owner) dueAt(at time.Time) {
 	}
 }
 
-// commit records until the store has it. An attempt that happened must not be
-// forgotten: until it is on disk its slot stays taken.
+// commit records until the store has it, and reports whether it does. An attempt
+// that happened must not be forgotten: until it is on disk it counts as
+// unrecorded, and only so many of those may be.
 func (o *owner) commit(ctx context.Context, record webhook.Record) bool {
 	for complained := false; ; complained = true {
 		err := o.tryCommit(ctx, record)

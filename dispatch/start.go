@@ -6,10 +6,10 @@ import (
 	"weir/webhook"
 )
 
-// Resume returns the state of a destination with which an owner begins after
+// TakeOver returns the state of a destination with which an owner begins after
 // the process before it stopped cleanly: what was stored, fitted to the
 // policy and to a clock that may have been set back.
-func Resume(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
+func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
 	now = webhook.Ceil(now)
 	d.Name = p.Name
 	if d.Fingerprint != p.Fingerprint {
@@ -29,11 +29,11 @@ func Resume(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Dest
 // be on disk: the next requests need not wait for the records of the last.
 func mostUnrecorded(p webhook.Policy) int { return 2 * p.Concurrency }
 
-// Recover is Resume after a process that did not stop cleanly. Requests that
+// Recover is TakeOver after a process that did not stop cleanly. Requests that
 // were not recorded when it ended were counted nowhere; there were at most
 // twice CONCURRENCY of them, and so many are counted now.
 func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
-	d = Resume(d, p, now)
+	d = TakeOver(d, p, now)
 	for i, window := range d.Sent {
 		d.Sent[i] = window.Add(now, min(mostUnrecorded(p), window.Rate.N))
 	}

@@ -42,7 +42,7 @@ func TestB79ABlockedLoopShowsWithinAMinute(t *testing.T) {
 		down := sink(func(ctx context.Context, _ webhook.Job) webhook.Answer { return answer(ctx, time.Second, unavailable) })
 		up := sink(func(ctx context.Context, _ webhook.Job) webhook.Answer { return answer(ctx, time.Second, ok) })
 		d, err := dispatch.New(t.Context(), dispatch.Config{
-			Queue: queue, Ledger: queue, Clean: dispatch.AfterStop, MaxBytes: 40 << 20,
+			Queue: queue, Ledger: queue, Start: dispatch.AfterStop, MaxBytes: 40 << 20,
 			Routes: []dispatch.Route{
 				{Policy: policy("app"), Sender: up}, {Policy: policy("idle"), Sender: up}, {Policy: policy("down"), Sender: down},
 			},
@@ -101,7 +101,7 @@ func TestALoopThatNeverRestsIsNotTakenForABlockedOne(t *testing.T) {
 		small := policy("app")
 		small.MaxBody = 5
 		d, err := dispatch.New(t.Context(), dispatch.Config{
-			Queue: handle, Ledger: handle, Clean: dispatch.AfterStop, MaxBytes: 40 << 20,
+			Queue: handle, Ledger: handle, Start: dispatch.AfterStop, MaxBytes: 40 << 20,
 			Routes: []dispatch.Route{{Policy: small, Sender: sink(
 				func(ctx context.Context, _ webhook.Job) webhook.Answer { return answer(ctx, time.Millisecond, ok) })}},
 			Chance: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),

@@ -62,13 +62,13 @@ func Table() []Row {
 	}
 }
 
-// row returns the row of an outcome. What is not in the closed set is treated
+// rowOf returns the row of an outcome. What is not in the closed set is treated
 // as transient: it is tried again, within bounds.
-func row(outcome webhook.Outcome) Row {
+func rowOf(outcome webhook.Outcome) Row {
 	for _, r := range Table() {
 		if r.Outcome == outcome {
 			return r
 		}
 	}
-	return row(webhook.OutcomeTransient)
+	return rowOf(webhook.OutcomeTransient)
 }

@@ -2,11 +2,13 @@
 // time into a verdict: a verified event with its key, the answer to a
 // handshake, or a refusal with its reason.
 //
-// It guarantees that nothing is accepted unless the received bytes were proven
-// to come from somebody who holds a configured secret (the scheme none aside),
-// that nothing in a body is read before that, and that no reason and no error
-// has the value of a secret, a header or a body in it. It does no I/O, reads
-// no clock, and imports the standard library only.
+// # Guarantees
+//
+// Nothing is accepted unless the received bytes were proven to come from
+// somebody who holds a configured secret (the scheme none aside). Nothing in a
+// body is read before that. No reason and no error has the value of a secret, a
+// header or a body in it. The package does no I/O, reads no clock, and imports
+// the standard library only.
 //
 // # Vocabulary
 //

@@ -65,4 +65,12 @@
 //
 // The store never asks the clock. Times come in with the values and are kept as
 // integers in UTC milliseconds.
+//
+// # Example
+//
+//	receipt, err := engine.Accept(ctx, webhook.Arrival{Event: event, To: []string{"app"}})
+//	// err == nil: committed and synced. Later its owner brings it on:
+//	due, err := engine.Due(ctx, webhook.DueQuery{Destination: "app", Now: now, Limit: 8})
+//	event, delivery, err := engine.Load(ctx, due.Deliveries[0].EventID, "app")
+//	err = engine.Record(ctx, webhook.Record{Attempt: &attempt, Delivery: delivery, Gates: gates, Epoch: gates.Epoch})
 package store

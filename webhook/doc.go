@@ -1,9 +1,12 @@
 // Package webhook holds the nouns and the words that every other room of weir
 // speaks: events, deliveries, attempts, outcomes, destinations and their holds.
 //
-// It guarantees nothing by itself and does no I/O. It imports the standard
-// library only, so any room may import it and none needs another room to be
-// understood.
+// # Guarantees
+//
+// Nothing here does I/O, takes a clock or keeps state: types are values, and
+// what works on them ([Window], [Queue.ByWait], [Destination.WithHold]) returns
+// new ones. The package imports the standard library only, so any room may
+// import it and none needs another room to be understood.
 //
 // # Vocabulary
 //
@@ -23,4 +26,10 @@
 // Times are UTC and whole milliseconds, because that is what the store keeps.
 // [Ceil] rounds a moment up to the next one, so that a wait is never cut short
 // by being written down.
+//
+// # Example
+//
+//	window := webhook.Window{Rate: webhook.Rate{N: 60, Per: time.Minute}}
+//	window = window.Add(now, 1)
+//	fmt.Println(window.Left(now), window.Next(now)) // 59, and now: there is room
 package webhook

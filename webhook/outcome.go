@@ -6,8 +6,8 @@ import "time"
 // labels.
 type Outcome string
 
-// The outcomes. What each means for the delivery and for the destination is
-// decided in one place, dispatch.Decide.
+// The outcomes. What each means for the delivery and for the destination stands
+// in one place, dispatch.Table.
 const (
 	// OutcomeDelivered is any 2xx, whatever the body says.
 	OutcomeDelivered Outcome = "delivered"

@@ -85,7 +85,7 @@ type prunable struct {
 
 func (s *session) prune(query PruneQuery) (PruneResult, error) {
 	var result PruneResult
-	if s.maxBytes > 0 && s.room < max(s.maxBytes/tightShare, s.longestLog()) {
+	if s.tight() {
 		query.DeliveredBefore = query.Now
 	}
 	morePayloads, err := s.prunePayloads(query, &result)

@@ -157,6 +157,12 @@ func (s *session) used() (int64, error) {
 	return (pages-free)*s.pageSize + fileSize(s.path+"-wal"), nil
 }
 
+// tight reports whether the room of this transaction is short, so that delivered
+// payloads go before their time.
+func (s *session) tight() bool {
+	return s.maxBytes > 0 && s.room < max(s.maxBytes/tightShare, s.longestLog())
+}
+
 // longestLog is the length from which the writer helps to empty the log.
 func (s *session) longestLog() int64 {
 	if s.maxBytes > 0 {

@@ -44,6 +44,9 @@ func (s *Store) Stats() Stats {
 type Commit struct {
 	Operations int           // how many were in it
 	Took       time.Duration // from its begin to the end of its sync
+	// Tight says that the room below Config.MaxBytes is short: it is time to
+	// [Store.Prune], which removes delivered payloads then.
+	Tight bool
 	// Err is nil when it was committed. It wraps webhook.ErrUnavailable when
 	// the fault is that of the disk or the file, and not of what was asked.
 	Err error

@@ -270,7 +270,7 @@ func (w *writer) tell(operations int, took time.Duration, err error) {
 	if err != nil && (passing(err) || w.err != nil) {
 		err = unavailable(err)
 	}
-	w.observe(Commit{Operations: operations, Took: took, Err: err})
+	w.observe(Commit{Operations: operations, Took: took, Tight: w.session.tight(), Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {
