@@ -127,5 +127,6 @@ const backupUsage = `usage: weir backup PATH
 
 Copies the database WEIR_DATABASE to PATH, also while the service runs: the copy
 is whole and consistent. To restore it, stop the service and put the copy in the
-place of the database, without the -wal and -shm files of the old one.
+place of the database, without the -wal, -shm and -departures files of the old
+one.
 `
