@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir/outbound"
 )
 
 // headerName is the name of a header field (a token of RFC 9110 section 5.6.2).
@@ -47,13 +50,6 @@ func (h headerNames) String() string { return strings.Join(h, ",") }
 // headerObject is a JSON object of header fields. The values are secrets.
 type headerObject map[string]string
 
-// framingHeaders belong to the connection: to set them would break the request
-// (RFC 9110 section 7.6.1, RFC 9112 section 6).
-var framingHeaders = [...]string{
-	"content-length", "transfer-encoding", "connection", "keep-alive", "te",
-	"trailer", "upgrade", "expect", "proxy-connection", "http2-settings",
-}
-
 func (h *headerObject) Decode(value string) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(value), &object); err != nil || object == nil {
@@ -62,7 +58,7 @@ func (h *headerObject) Decode(value string) error {
 	fields := make(headerObject, len(object))
 	seen := make(map[string]bool, len(object))
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		lower := strings.ToLower(name)
+		canonical := http.CanonicalHeaderKey(name)
 		var field string
 		switch {
 		case !tokenForm.MatchString(name):
@@ -71,12 +67,12 @@ func (h *headerObject) Decode(value string) error {
 			return errors.New("want a text for each header")
 		case strings.ContainsFunc(field, isControl):
 			return errors.New("a header's value holds a control character")
-		case slices.Contains(framingHeaders[:], lower):
+		case outbound.Framing(canonical):
 			return errors.New("names a header that belongs to the connection")
-		case seen[lower]:
+		case seen[canonical]:
 			return errors.New("names one header twice")
 		}
-		seen[lower] = true
+		seen[canonical] = true
 		fields[name] = field
 	}
 	*h = fields

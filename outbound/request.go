@@ -103,7 +103,7 @@ func staticHeader(fields map[string]string) (http.Header, error) {
 			return nil, fmt.Errorf("header %q: not a field name", name)
 		case !validValue(value):
 			return nil, fmt.Errorf("header %q: the value holds control characters", name)
-		case framing(canonical):
+		case Framing(canonical):
 			return nil, fmt.Errorf("header %q: belongs to the connection and cannot be set", name)
 		case header[canonical] != nil:
 			return nil, fmt.Errorf("header %q: given twice in different spellings", name)
@@ -113,9 +113,10 @@ func staticHeader(fields map[string]string) (http.Header, error) {
 	return header, nil
 }
 
-// framing tells which fields an operator cannot set without breaking the
-// message.
-func framing(canonical string) bool {
+// Framing reports whether a field, by its name in canonical form, belongs to the
+// connection: an operator who set it would break the message (RFC 9110 section
+// 7.6.1, RFC 9112 section 6). [New] refuses it among the headers.
+func Framing(canonical string) bool {
 	switch canonical {
 	case "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
 		"Te", "Trailer", "Upgrade", "Expect", "Proxy-Connection", "Http2-Settings":
