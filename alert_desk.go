@@ -55,18 +55,27 @@ func (d *alertDesk) close() {
 	d.closed = true
 }
 
-// decide asks for messages and hands them over.
+// decide asks for messages, hands them over, and logs them.
 func (d *alertDesk) decide(ask func(*alerts) []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, text := range ask(d.alerts) {
-		d.hand(text)
+	for _, text := range d.handed(ask) {
+		d.log.Warn("alert", webhook.LogAlert, text)
 	}
 }
 
-// hand logs a message and puts it into the outbox, if there is room.
+// handed returns the messages that were asked for, after it has handed them
+// over.
+func (d *alertDesk) handed(ask func(*alerts) []string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	texts := ask(d.alerts)
+	for _, text := range texts {
+		d.hand(text)
+	}
+	return texts
+}
+
+// hand puts a message into the outbox, if there is room. The caller holds mu.
 func (d *alertDesk) hand(text string) {
-	d.log.Warn("alert", webhook.LogAlert, text)
 	if d.outbox == nil || d.closed {
 		return
 	}

@@ -128,34 +128,40 @@ type listing struct {
 
 // newestFirst prints the list as the service gives it.
 func (l listing) newestFirst(ctx context.Context) error {
-	rows, err := l.fetch(ctx, l.call.query, l.call.limit)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if err := l.show(row); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.each(ctx, l.call.query, l.call.limit, l.show)
 }
 
-// fetch reads page after page, up to so many events.
-func (l listing) fetch(ctx context.Context, query url.Values, most int) ([]eventRow, error) {
-	var rows []eventRow
+// each reads page after page, up to so many events, and does something with
+// every event.
+func (l listing) each(ctx context.Context, query url.Values, most int, do func(eventRow) error) error {
 	asked := cloneValues(query)
-	for {
-		asked.Set("limit", strconv.Itoa(min(most-len(rows), webhook.MaxPage)))
+	for left := most; ; {
+		asked.Set("limit", strconv.Itoa(min(left, webhook.MaxPage)))
 		var list listOf[eventRow]
 		if err := l.client.get(ctx, "/v1/events?"+asked.Encode(), &list); err != nil {
-			return nil, err
+			return err
 		}
-		rows = append(rows, list.Items...)
-		if list.NextCursor == nil || len(rows) >= most {
-			return rows, nil
+		for _, row := range list.Items {
+			if err := do(row); err != nil {
+				return err
+			}
+		}
+		left -= len(list.Items)
+		if list.NextCursor == nil || left <= 0 {
+			return nil
 		}
 		asked.Set("cursor", *list.NextCursor)
 	}
+}
+
+// fetch gathers what each finds, newest first.
+func (l listing) fetch(ctx context.Context, query url.Values, most int) ([]eventRow, error) {
+	var rows []eventRow
+	err := l.each(ctx, query, most, func(row eventRow) error {
+		rows = append(rows, row)
+		return nil
+	})
+	return rows, err
 }
 
 // cloneValues copies a query.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -40,6 +41,7 @@ func (l listing) follow(ctx context.Context) error {
 				}
 			}
 		}
+		seen.forget()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -55,8 +57,7 @@ type seenEvents struct {
 	newest time.Time
 }
 
-// add reports whether an event is new, and forgets those that are too old to
-// come again.
+// add reports whether an event is new.
 func (s *seenEvents) add(event apiEvent) bool {
 	if _, known := s.ids[event.ID]; known {
 		return false
@@ -68,12 +69,14 @@ func (s *seenEvents) add(event apiEvent) bool {
 	if event.ReceivedAt.After(s.newest) {
 		s.newest = event.ReceivedAt
 	}
-	for id, at := range s.ids {
-		if at.Before(s.newest.Add(-2 * eventsOverlap)) {
-			delete(s.ids, id)
-		}
-	}
 	return true
+}
+
+// forget drops the events that are too old to come again.
+func (s *seenEvents) forget() {
+	maps.DeleteFunc(s.ids, func(_ webhook.ID, at time.Time) bool {
+		return at.Before(s.newest.Add(-2 * eventsOverlap))
+	})
 }
 
 // after returns a query for what may have come since.

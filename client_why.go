@@ -4,9 +4,22 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"time"
 
 	"weir/webhook"
 )
+
+// whyHeld returns the word for what holds a destination, until when, and what
+// the downstream said; "" when nothing holds it.
+func whyHeld(at apiDestination) (webhook.WaitingFor, time.Time, string) {
+	switch {
+	case at.Hold != nil:
+		return webhook.WaitingFor(at.Hold.Reason), at.Hold.Until, whyHold(*at.Hold)
+	case at.Breaker.State != "" && at.Breaker.State != "closed":
+		return webhook.WaitBreaker, at.Breaker.Until, fmt.Sprintf("%d failures in a row", at.Breaker.FailuresInRow)
+	}
+	return "", time.Time{}, ""
+}
 
 // whyHold says in words why a destination is held and what it said.
 func whyHold(h apiHold) string {

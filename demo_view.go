@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"weir/flaky"
-	"weir/webhook"
 )
 
 // introduce says what is to be seen.
@@ -72,18 +71,6 @@ func (v *view) explain(at apiDestination) {
 		fmt.Fprintf(out, "       ▼ %d wait for %s: %s\n         next attempt %s\n",
 			at.Queue.Pending, reason, because, moment(until, time.Now()))
 	}
-}
-
-// whyHeld returns the word for what holds a destination, until when, and what
-// the downstream said; "" when nothing holds it.
-func whyHeld(at apiDestination) (webhook.WaitingFor, time.Time, string) {
-	switch {
-	case at.Hold != nil:
-		return webhook.WaitingFor(at.Hold.Reason), at.Hold.Until, whyHold(*at.Hold)
-	case at.Breaker.State != "" && at.Breaker.State != "closed":
-		return webhook.WaitBreaker, at.Breaker.Until, fmt.Sprintf("%d failures in a row", at.Breaker.FailuresInRow)
-	}
-	return "", time.Time{}, ""
 }
 
 // destination asks weir about the downstream, as any client would.

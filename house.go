@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -245,14 +243,4 @@ func (h *house) downstreams() []handler.Downstream {
 func (h *house) untoldProxy(header string) {
 	h.log.Warn("requests come through a proxy that is not trusted, so clients cannot be told apart;"+
 		" set WEIR_CLIENT_IP_HEADER or WEIR_TRUSTED_PROXIES", webhook.LogHeader, header)
-}
-
-// isTerminal reports whether out is a terminal.
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"weir/outbound"
@@ -57,3 +58,13 @@ func millisecondsName(name string) string {
 
 // String keeps the secrets from whatever prints a logForm.
 func (f logForm) String() string { return "log form" }
+
+// isTerminal reports whether out is a terminal.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -67,8 +67,8 @@ func (s settings) shown() []slog.Attr {
 		setting("stall_after", s.stallAfter.String()),
 		setting("client_ip_header", orOff(s.clientIPHeader)),
 		setting("metrics_addr", orOff(s.metricsAddr)),
-		setting("alert_url", onOrOff[s.alertURL != nil]),
-		setting("api_token", onOrOff[len(s.apiTokens) > 0]),
+		setting("alert_url", setOrOff[s.alertURL != nil]),
+		setting("api_token", setOrOff[len(s.apiTokens) > 0]),
 	}
 }
 
@@ -76,7 +76,7 @@ func (s settings) shown() []slog.Attr {
 func (s sourceSettings) shown() []slog.Attr {
 	return []slog.Attr{
 		setting("scheme", s.scheme),
-		setting("previous_secret", onOrOff[len(s.secretList) > 1]),
+		setting("previous_secret", setOrOff[len(s.secretList) > 1]),
 		setting("rate", ratesText(s.rate)),
 		setting("max_body", byteSize(s.maxBody).String()),
 		setting("to", strings.Join(s.to, ",")),
@@ -99,12 +99,12 @@ func (d destinationSettings) shown() []slog.Attr {
 	}
 }
 
-// onOrOff tells of a setting without its value.
-var onOrOff = map[bool]string{true: "set", false: "off"}
+// setOrOff tells whether there is a setting without its value.
+var setOrOff = map[bool]string{true: "set", false: "off"}
 
 func orOff(text string) string {
 	if text == "" {
-		return onOrOff[false]
+		return setOrOff[false]
 	}
 	return text
 }

@@ -27,21 +27,28 @@ const (
 // often costs no more than asking again and again.
 type metricsPage struct {
 	house *house
-	mu    sync.Mutex
+	mu    sync.Mutex // held while a page is made
 }
 
 // ServeHTTP writes the page in the Prometheus text format.
 func (p *metricsPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page := p.render(r.Context())
+	w.Header().Set("Content-Type", metricsType)
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(w, page)
+}
+
+// render reads what is not counted as it happens and writes the page. Whoever
+// reads it slowly keeps nobody else waiting.
+func (p *metricsPage) render(ctx context.Context) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	p.house.readGauges(ctx)
 	var page bytes.Buffer
 	p.house.meters.set.WritePrometheus(&page)
-	w.Header().Set("Content-Type", metricsType)
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, withHelp(page.String()))
+	return withHelp(page.String())
 }
 
 // withHelp puts what a metric is before its first series: the library does

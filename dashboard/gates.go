@@ -67,7 +67,7 @@ type windowView struct {
 	Per   time.Duration
 }
 
-// views returns every destination. One that is not served is left out.
+// views returns every destination, in the order of the configuration.
 func (d *Dashboard) views(v visit) ([]destinationView, error) {
 	if d.config.Destinations == nil || d.config.Queues == nil {
 		return nil, nil
