@@ -40,7 +40,7 @@ type house struct {
 	inflight *ratelimit.Inflight
 	// gatesChanged has room for one hint to look at the holds.
 	gatesChanged chan struct{}
-	// full has room for one hint that a new event found no room.
+	// full has room for one hint that room is short.
 	full chan struct{}
 	// beside is what runs until everything else has ended.
 	beside beside

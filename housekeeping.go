@@ -64,8 +64,9 @@ func (h *house) keep(ctx context.Context) error {
 		case <-prune.C:
 			h.prune(ctx)
 		case <-h.full:
-			h.prune(ctx)
-			rest(ctx, pruneAtLeast) // one that stays full is not looked through all the time
+			if !h.prune(ctx) {
+				rest(ctx, pruneAtLeast) // it is not looked through all the time
+			}
 		case now := <-idle.C:
 			if h.idle(ctx, now) {
 				return errIdle
@@ -74,8 +75,8 @@ func (h *house) keep(ctx context.Context) error {
 	}
 }
 
-// makeRoom asks for a round of pruning now: at the cap it removes what is
-// delivered. It never blocks.
+// makeRoom asks for a round of pruning now: near the cap it removes what is
+// delivered, before a new event finds no room. It never blocks.
 func (h *house) makeRoom() {
 	select {
 	case h.full <- struct{}{}:
@@ -83,9 +84,10 @@ func (h *house) makeRoom() {
 	}
 }
 
-// prune removes what has passed its retention, in small steps. A fault is
-// logged: the next round tries again.
-func (h *house) prune(ctx context.Context) {
+// prune removes what has passed its retention, in small steps, and reports
+// whether there is room now or some was made. A fault is logged: the next round
+// tries again.
+func (h *house) prune(ctx context.Context) (helped bool) {
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
 		done, err := h.store.Prune(ctx, sqlite.PruneQuery{
@@ -95,12 +97,14 @@ func (h *house) prune(ctx context.Context) {
 		})
 		if err != nil {
 			h.log.Error("retention could not be applied", webhook.LogError, err)
-			return
+			return false
 		}
+		helped = helped || !done.Tight || done.Payloads+done.Events > 0
 		if !done.More || !rest(ctx, pruneRest) {
-			return
+			return helped
 		}
 	}
+	return helped
 }
 
 // idle reports whether nothing has happened, and nothing will, for as long as

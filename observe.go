@@ -15,15 +15,15 @@ import (
 func (h *house) received(seen handler.Observation) {
 	h.meters.received(seen)
 	h.desk.received(seen)
-	if seen.Limit() == handler.LimitDatabase {
-		h.makeRoom()
-	}
 }
 
 // committed is told of every transaction of the store.
 func (h *house) committed(c sqlite.Commit) {
 	h.meters.committed(c)
 	h.desk.committed(c)
+	if c.Tight {
+		h.makeRoom()
+	}
 }
 
 // sent is told of every recorded step of a delivery.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weir/store/sqlite"
 )
 
 // moody is a downstream that answers with the status it is told.
@@ -282,4 +284,20 @@ func TestB80NothingOfADownstreamIsLogged(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShortRoomAsksForPruning: before an event is refused, and once however
+// often it is told.
+func TestShortRoomAsksForPruning(t *testing.T) {
+	h := newHouse(settings{}, newLogger(io.Discard, settings{}))
+	h.committed(sqlite.Commit{Operations: 1})
+	if len(h.full) != 0 {
+		t.Error("there is room, and yet pruning is asked for")
+	}
+	for range 3 {
+		h.committed(sqlite.Commit{Operations: 1, Tight: true})
+	}
+	if len(h.full) != 1 {
+		t.Errorf("%d rounds of pruning are asked for, want 1", len(h.full))
+	}
 }

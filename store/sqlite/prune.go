@@ -15,9 +15,9 @@ const (
 	// reservePages stay free for the next events instead of being given back:
 	// a high-water mark of 2 MiB above what is stored.
 	reservePages = 256
-	// tightShare is the part of MaxBytes below which the room counts as
-	// short, so that delivered payloads go before their time. So does room
-	// that the log may take.
+	// tightShare is the part of MaxBytes below which the room, beside that
+	// which the log may take, counts as short, so that delivered payloads go
+	// before their time.
 	tightShare = 16
 )
 
@@ -37,6 +37,8 @@ type PruneResult struct {
 	Payloads int // payloads removed, with their attempts
 	Events   int // events removed altogether
 	Pages    int // pages given back to the file system
+	// Tight says that the room below Config.MaxBytes is short, as in [Commit].
+	Tight bool
 	// More says that the next step may be asked for at once; otherwise
 	// everything has been looked at.
 	More bool
@@ -84,8 +86,8 @@ type prunable struct {
 }
 
 func (s *session) prune(query PruneQuery) (PruneResult, error) {
-	var result PruneResult
-	if s.tight() {
+	result := PruneResult{Tight: s.tight()}
+	if result.Tight {
 		query.DeliveredBefore = query.Now
 	}
 	morePayloads, err := s.prunePayloads(query, &result)

@@ -31,8 +31,9 @@ type session struct {
 
 	// counter is the lower part of the next event's place.
 	counter int64
-	// room is how many bytes of new events this transaction may take.
-	room int64
+	// room is how many bytes of new events this transaction may take, content
+	// what the pages in use took when it began.
+	room, content int64
 	// owners caches epoch and newest rev of each destination; unsaved holds
 	// gates that are written once at the end of the transaction. Both are
 	// forgotten when a transaction is rolled back.
@@ -135,32 +136,33 @@ func (s *session) begin() error {
 	if s.maxBytes == 0 {
 		return nil
 	}
-	used, err := s.used()
-	if err != nil {
+	if err := s.measure(); err != nil {
 		return fmt.Errorf("measuring the database: %w", err)
 	}
-	s.room = s.maxBytes - used
 	return nil
 }
 
-// used is the size of what is stored: pages in use and the log beside them.
+// measure finds out how much is stored: pages in use and the log beside them.
 // Free pages do not count, the next event takes them.
-func (s *session) used() (int64, error) {
+func (s *session) measure() error {
 	pages, err := s.number(`PRAGMA page_count`)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	free, err := s.number(`PRAGMA freelist_count`)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return (pages-free)*s.pageSize + fileSize(s.path+"-wal"), nil
+	s.content = (pages - free) * s.pageSize
+	s.room = s.maxBytes - s.content - fileSize(s.path+"-wal")
+	return nil
 }
 
-// tight reports whether the room of this transaction is short, so that delivered
-// payloads go before their time.
+// tight reports whether the room is short, so that delivered payloads go before
+// their time: the log, which comes and goes, is taken for as long as it may be.
+// One that a reader outside has made longer is no reason, it would only grow.
 func (s *session) tight() bool {
-	return s.maxBytes > 0 && s.room < max(s.maxBytes/tightShare, s.longestLog())
+	return s.maxBytes > 0 && s.maxBytes-s.content < s.maxBytes/tightShare+s.longestLog()
 }
 
 // longestLog is the length from which the writer helps to empty the log.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,94 +169,6 @@ func TestB61TheLogStaysSmallAndIsEmptiedAtAStop(t *testing.T) {
 	}
 }
 
-func TestAtTheCapRepeatsAndRecordsGoOnAndDeliveredBodiesLeave(t *testing.T) {
-	const limit = 2 << 20
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close(context.WithoutCancel(t.Context()))
-	stored, refused := fillUp(t, store)
-	if used := sizeOf(t, store).Used(); used > limit+limit/8 {
-		t.Errorf("%d bytes are used, want about %d", used, limit)
-	}
-	again := stored[0]
-	again.Event.ID = sample(0).Event.ID
-	if receipt, err := store.Accept(t.Context(), again); err != nil || receipt.Result != webhook.ResultDuplicate {
-		t.Errorf("a repeat: %v, %v", receipt, err)
-	}
-	other := again
-	other.Event.Body, other.OnConflict = []byte("other"), webhook.KeepConflict
-	if _, err := store.Accept(t.Context(), other); !errors.Is(err, webhook.ErrFull) {
-		t.Errorf("a conflict to keep: %v", err)
-	}
-	keep := sqlite.PruneQuery{Now: time.Now().Add(time.Second)} // retention has passed for nothing
-	if n := pruneAll(t, store, keep); n != 0 {
-		t.Errorf("%d undelivered payloads were removed", n)
-	}
-	deliver(t, store, stored)
-	if n := pruneAll(t, store, keep); n == 0 {
-		t.Error("no delivered payload made room")
-	}
-	if receipt, err := store.Accept(t.Context(), refused); err != nil || receipt.Result != webhook.ResultAccepted {
-		t.Errorf("afterwards: %v, %v", receipt, err)
-	}
-}
-
-// TestASmallCapIsNotEatenByTheLog: the log counts to the cap, and nothing is
-// checkpointed by itself below 8 MB. A store that is emptied again and again
-// must take as much each time.
-func TestASmallCapIsNotEatenByTheLog(t *testing.T) {
-	const limit = 2 << 20
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close(context.WithoutCancel(t.Context()))
-	for round := range 5 {
-		stored, _ := fillUp(t, store)
-		if bytes := len(stored) * 20_000; bytes < limit/2 {
-			t.Errorf("round %d: %d bytes were taken below a cap of %d", round, bytes, limit)
-		}
-		deliver(t, store, stored)
-		pruneAll(t, store, sqlite.PruneQuery{Now: time.Now().Add(time.Second)})
-	}
-	if used := sizeOf(t, store).Used(); used > limit {
-		t.Errorf("%d bytes are used", used)
-	}
-}
-
-func TestTheCapHoldsWithinOneBatch(t *testing.T) {
-	const limit = 1 << 20
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close(context.WithoutCancel(t.Context()))
-	release := hold(t, store)
-	var full atomic.Int64
-	var group sync.WaitGroup
-	for i := range int64(40) {
-		group.Go(func() {
-			in := sample(i)
-			in.Event.Body = bytes.Repeat([]byte("x"), 100_000)
-			_, err := store.Accept(t.Context(), in)
-			switch {
-			case errors.Is(err, webhook.ErrFull):
-				full.Add(1)
-			case err != nil:
-				t.Error(err)
-			}
-		})
-	}
-	waitFor(t, func() bool { return store.Queued() == 40 })
-	release()
-	group.Wait()
-	if n := full.Load(); n < 30 || n == 40 {
-		t.Errorf("%d of 40 were refused, want all but those that fit", n)
-	}
-}
-
 func TestDeadPayloadsHaveARetentionOfTheirOwn(t *testing.T) {
 	store := open(t)
 	arrivals := fill(t, store, 2, 100)
@@ -275,25 +186,6 @@ func TestDeadPayloadsHaveARetentionOfTheirOwn(t *testing.T) {
 	if n := pruneAll(t, store, sqlite.PruneQuery{Now: now, DeadBefore: now}); n != 1 {
 		t.Errorf("%d payloads went with the dead, want 1", n)
 	}
-}
-
-// fillUp accepts events until one is refused.
-func fillUp(t *testing.T, store *sqlite.Store) (stored []webhook.Arrival, refused webhook.Arrival) {
-	t.Helper()
-	for i := range int64(1000) {
-		in := sample(i)
-		in.Event.Body = bytes.Repeat([]byte("x"), 20_000)
-		_, err := store.Accept(t.Context(), in)
-		if errors.Is(err, webhook.ErrFull) {
-			return stored, in
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored = append(stored, in)
-	}
-	t.Fatal("the cap was never met")
-	return nil, webhook.Arrival{}
 }
 
 func TestB65ABackupHasEverythingThatWasAcknowledgedBefore(t *testing.T) {
