@@ -44,17 +44,18 @@ func newClient(w world, s clientSettings) *client {
 // refuseRedirect is for [http.Client]: a redirect is an answer like any other.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// operator returns the client of the command that was called, which needs a
-// token.
-func operator(w world) (*client, error) {
+// asOperator gives a command a client that has a token.
+func asOperator(w world, do func(*client) error) error {
 	s, err := loadClient(w.environ)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.token == "" {
-		return nil, errNoToken
+		return errNoToken
 	}
-	return newClient(w, s), nil
+	c := newClient(w, s)
+	defer c.close()
+	return do(c)
 }
 
 // close gives the connections back.

@@ -28,16 +28,13 @@ func eventsCommand(ctx context.Context, w world, args []string) error {
 	if err != nil {
 		return unlessHelped(err)
 	}
-	c, err := operator(w)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	l := listing{call: call, client: c, show: showEvent(w.stdout, call)}
-	if call.follow {
-		return l.follow(ctx)
-	}
-	return l.newestFirst(ctx)
+	return asOperator(w, func(c *client) error {
+		l := listing{call: call, client: c, show: showEvent(w.stdout, call)}
+		if call.follow {
+			return l.follow(ctx)
+		}
+		return l.newestFirst(ctx)
+	})
 }
 
 // parseEvents reads the flags.

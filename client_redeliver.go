@@ -28,15 +28,12 @@ func redeliverCommand(ctx context.Context, w world, args []string) error {
 	if err != nil {
 		return unlessHelped(err)
 	}
-	c, err := operator(w)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if call.filter == nil {
-		return c.redeliverOne(ctx, w.stdout, call)
-	}
-	return c.redeliverMany(ctx, w.stdout, call)
+	return asOperator(w, func(c *client) error {
+		if call.filter == nil {
+			return c.redeliverOne(ctx, w.stdout, call)
+		}
+		return c.redeliverMany(ctx, w.stdout, call)
+	})
 }
 
 // parseRedeliver reads the arguments of both forms.

@@ -20,15 +20,12 @@ func statusCommand(ctx context.Context, w world, args []string) error {
 	if err != nil {
 		return unlessHelped(err)
 	}
-	c, err := operator(w)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	if len(given) == 1 {
-		return c.printEvents(ctx, w.stdout, given[0])
-	}
-	return c.printService(ctx, w.stdout)
+	return asOperator(w, func(c *client) error {
+		if len(given) == 1 {
+			return c.printEvents(ctx, w.stdout, given[0])
+		}
+		return c.printService(ctx, w.stdout)
+	})
 }
 
 // printEvents writes the timelines of the events that bear an id, or a
