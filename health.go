@@ -49,10 +49,27 @@ func (h *house) flowTo(ctx context.Context, name string, now time.Time) []string
 	if err != nil {
 		return append(reasons, fmt.Sprintf("destination %s: its queue cannot be read", name))
 	}
-	if !queue.OldestDue.IsZero() && now.Sub(queue.OldestDue) > h.settings.stallAfter {
-		reasons = append(reasons, fmt.Sprintf("destination %s: the oldest due delivery waits longer than WEIR_STALL_AFTER", name))
+	if said := stalled(queue, status.Destination, now.Add(-h.settings.stallAfter)); said != "" {
+		reasons = append(reasons, fmt.Sprintf("destination %s: %s", name, said))
 	}
 	return reasons
+}
+
+// stalled says why nothing has flowed to a destination since a moment, "" when
+// something may have. During an outage each retry moves what it retries into
+// the future, so that a few deliveries are hardly ever due, and yet nothing
+// gets through.
+func stalled(queue webhook.Queue, d webhook.Destination, since time.Time) string {
+	waits := func(from time.Time) bool { return !from.IsZero() && from.Before(since) }
+	failing := d.Breaker.InARow > 0 || d.Breaker.Open() || len(d.Holds) > 0
+	switch {
+	case waits(queue.OldestDue):
+		return "the oldest due delivery waits longer than WEIR_STALL_AFTER"
+	case waits(queue.Oldest) && failing && d.LastSuccess.Before(since):
+		return "nothing has got through for longer than WEIR_STALL_AFTER, and deliveries wait"
+	default:
+		return ""
+	}
 }
 
 // countRequests notes when the last request came in. Probes of the host do

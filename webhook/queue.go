@@ -16,6 +16,9 @@ type Queue struct {
 	DueRetries int
 	// OldestDue is the earliest next time among the due; zero without any.
 	OldestDue time.Time
+	// Oldest is when the oldest of the pending began to wait: its receipt, or
+	// its last redelivery. Zero without any.
+	Oldest time.Time
 }
 
 // ByWait splits what is pending by what it waits for, as a destination with the

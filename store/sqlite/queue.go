@@ -24,17 +24,19 @@ const queueQuery = `SELECT
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
 		WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
-		WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2)`
+		WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2),
+	(SELECT min(age_from) FROM deliveries INDEXED BY deliveries_age
+		WHERE state = 'pending' AND destination = ?1)`
 
 // Queue counts what waits for a destination, and what has died for it. Its cost
 // follows these counts.
 func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (webhook.Queue, error) {
 	var (
-		queue                 webhook.Queue
-		oldest, oldestRetries sql.NullInt64
+		queue                        webhook.Queue
+		oldest, oldestRetries, begun sql.NullInt64
 	)
 	err := s.reads.row(ctx, queueQuery, []any{destination, now.UnixMilli()},
-		&queue.Pending, &queue.Dead, &queue.Retries, &queue.Due, &queue.DueRetries, &oldest, &oldestRetries)
+		&queue.Pending, &queue.Dead, &queue.Retries, &queue.Due, &queue.DueRetries, &oldest, &oldestRetries, &begun)
 	if err != nil {
 		return webhook.Queue{}, fmt.Errorf("counting the queue of %s: %w", destination, err)
 	}
@@ -42,7 +44,7 @@ func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (w
 	if !oldest.Valid || oldestRetries.Valid && oldestRetries.Int64 < oldest.Int64 {
 		oldest = oldestRetries
 	}
-	queue.OldestDue = optionalMoment(oldest)
+	queue.OldestDue, queue.Oldest = optionalMoment(oldest), optionalMoment(begun)
 	return queue, nil
 }
 

@@ -122,9 +122,9 @@ var dueCases = []testCase{
 		b.try(gates, b.delivery(b.event("retry")), webhook.OutcomeTransient)
 		b.pass(time.Second)
 		for wait, want := range map[time.Duration]webhook.Queue{
-			0:          {Pending: 2, Due: 1, Dead: 1, Retries: 1, OldestDue: oldest},
-			time.Hour:  {Pending: 2, Due: 2, Dead: 1, Retries: 1, DueRetries: 1, OldestDue: oldest},
-			-time.Hour: {Pending: 2, Dead: 1, Retries: 1},
+			0:          {Pending: 2, Due: 1, Dead: 1, Retries: 1, OldestDue: oldest, Oldest: oldest},
+			time.Hour:  {Pending: 2, Due: 2, Dead: 1, Retries: 1, DueRetries: 1, OldestDue: oldest, Oldest: oldest},
+			-time.Hour: {Pending: 2, Dead: 1, Retries: 1, Oldest: oldest},
 		} {
 			queue, err := b.Queue(b.Context(), "app", b.now.Add(wait))
 			b.must(err)
