@@ -668,9 +668,11 @@ func TestBigBodiesDoNotCrowdOutSmallOnes(t *testing.T) {
 		until(t, 15*time.Second, func() bool {
 			return !slices.ContainsFunc(small, func(id webhook.ID) bool { return l.delivery(id, "app").State != webhook.Delivered })
 		})
+		mu.Lock()
 		if most > 41<<20 {
 			t.Errorf("%d bytes were out at once", most)
 		}
+		mu.Unlock()
 		until(t, time.Hour, func() bool { return l.count(webhook.Delivered) == 40 })
 	})
 }
