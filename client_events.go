@@ -29,7 +29,7 @@ func eventsCommand(ctx context.Context, w world, args []string) error {
 		return unlessHelped(err)
 	}
 	return asOperator(w, func(c *client) error {
-		l := listing{call: call, client: c, show: showEvent(w.stdout, call)}
+		l := listing{call: call, client: c, show: showEvent(w.stdout, call), notes: w.stderr}
 		if call.follow {
 			return l.follow(ctx)
 		}
@@ -121,6 +121,8 @@ type listing struct {
 	call   eventsCall
 	client *client
 	show   func(eventRow) error
+	// notes is for what is no event.
+	notes io.Writer
 }
 
 // newestFirst prints the list as the service gives it.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -21,19 +24,17 @@ const (
 )
 
 // follow prints the newest events, oldest of them first, and then each new one
-// until ctx ends.
+// until ctx ends. A service that cannot be asked for a while, as during a
+// restart, is asked again; only at the beginning is that an error.
 func (l listing) follow(ctx context.Context) error {
 	seen := seenEvents{}
-	rows, err := l.fetch(ctx, l.call.query, l.call.limit)
+	rows, err := l.begin(ctx, &seen)
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
 	tick := time.NewTicker(eventsEvery)
 	defer tick.Stop()
-	for {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	for away := false; ; {
 		for _, row := range slices.Backward(rows) {
 			if seen.add(row.apiEvent) {
 				if err := l.show(row); err != nil {
@@ -41,14 +42,53 @@ func (l listing) follow(ctx context.Context) error {
 				}
 			}
 		}
-		seen.forget()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
 		rows, err = l.fetch(ctx, seen.after(l.call.query), eventsMost)
+		if err != nil && (ctx.Err() != nil || !passes(err)) {
+			return unlessEnded(ctx, err)
+		}
+		if err != nil && !away {
+			fmt.Fprintf(l.notes, "weir: %v; trying again\n", err)
+		}
+		away = err != nil
 	}
+}
+
+// begin fetches the events to begin with. What is behind them in the list is
+// not new, though the next look finds it again.
+func (l listing) begin(ctx context.Context, seen *seenEvents) ([]eventRow, error) {
+	rows, err := l.fetch(ctx, l.call.query, l.call.limit)
+	if err != nil || len(rows) < l.call.limit {
+		return rows, err
+	}
+	newest := seenEvents{newest: rows[0].ReceivedAt}
+	again, err := l.fetch(ctx, newest.after(l.call.query), eventsMost)
+	last := slices.IndexFunc(again, func(row eventRow) bool { return row.ID == rows[len(rows)-1].ID })
+	if last >= 0 {
+		for _, row := range again[last+1:] {
+			seen.add(row.apiEvent)
+		}
+	}
+	return rows, err
+}
+
+// passes reports whether a fault may be gone at the next try: the service was
+// not there, or said that it cannot answer now.
+func passes(err error) bool {
+	said, refused := errors.AsType[*refusal](err)
+	return !refused || said.status >= http.StatusInternalServerError || said.status == http.StatusTooManyRequests
+}
+
+// unlessEnded is nil for a fault that comes of being told to stop.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // seenEvents remembers which of the newest events were printed.
