@@ -40,7 +40,7 @@ func eventsCommand(ctx context.Context, w world, args []string) error {
 // parseEvents reads the flags.
 func parseEvents(w world, args []string) (eventsCall, error) {
 	call := eventsCall{query: url.Values{}}
-	flags := newFlags(w, "events")
+	flags := newFlags("events")
 	for _, name := range []string{"source", "key", "state", "destination"} {
 		flags.Func(name, "", func(value string) error {
 			call.query.Set(name, value)
@@ -57,7 +57,7 @@ func parseEvents(w world, args []string) (eventsCall, error) {
 	flags.IntVar(&call.limit, "limit", webhook.DefaultPage, "")
 	flags.BoolVar(&call.json, "json", false, "")
 	flags.BoolVar(&call.follow, "follow", false, "")
-	if _, err := parse(flags, args, 0); err != nil {
+	if _, err := parse(w, flags, args, 0); err != nil {
 		return call, err
 	}
 	if call.limit < 1 {

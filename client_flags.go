@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// newFlags returns the flags of a command, whose help is that of "weir help".
-func newFlags(w world, name string) *flag.FlagSet {
+// newFlags returns the flags of a command, to be read by parse.
+func newFlags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.Usage = func() { _ = printCommandHelp(w.stdout, name) }
+	flags.Usage = func() {} // it would come with every error, too
 	return flags
 }
 
@@ -21,12 +21,13 @@ var errHelped = errors.New("help was printed")
 
 // parse reads flags and arguments, which may stand in any order: "weir send
 // github --count 3" is what people write. It returns the arguments, at most
-// so many.
-func parse(flags *flag.FlagSet, args []string, most int) ([]string, error) {
+// so many. When help is asked for it prints that of "weir help".
+func parse(w world, flags *flag.FlagSet, args []string, most int) ([]string, error) {
 	var given []string
 	for len(args) > 0 {
 		err := flags.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
+			_ = printCommandHelp(w.stdout, flags.Name()) // a reader that has gone needs no help
 			return nil, errHelped
 		}
 		if err != nil {

@@ -39,14 +39,14 @@ func redeliverCommand(ctx context.Context, w world, args []string) error {
 // parseRedeliver reads the arguments of both forms.
 func parseRedeliver(w world, args []string) (redeliverCall, error) {
 	var call redeliverCall
-	flags := newFlags(w, "redeliver")
+	flags := newFlags("redeliver")
 	flags.BoolVar(&call.force, "force", false, "")
 	flags.BoolVar(&call.yes, "yes", false, "")
 	flags.Func("filter", "", func(text string) (err error) {
 		call.filter, err = parseFilter(text)
 		return err
 	})
-	given, err := parse(flags, args, 2)
+	given, err := parse(w, flags, args, 2)
 	if err != nil {
 		return call, err
 	}

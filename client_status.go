@@ -16,7 +16,7 @@ import (
 
 // statusCommand is "weir status": of the whole service, or of one event.
 func statusCommand(ctx context.Context, w world, args []string) error {
-	given, err := parse(newFlags(w, "status"), args, 1)
+	given, err := parse(w, newFlags("status"), args, 1)
 	if err != nil {
 		return unlessHelped(err)
 	}

@@ -247,6 +247,8 @@ func TestClientCommandsTellWhatIsWrongWithTheCall(t *testing.T) {
 		{[]string{"status", "a", "b"}, token},
 		{[]string{"events", "x"}, token},
 		{[]string{"events", "--limit", "0"}, token},
+		{[]string{"events", "--limit", "many"}, token},
+		{[]string{"events", "--nosuch"}, token},
 		{[]string{"events", "--since", "yesterday"}, token},
 		{[]string{"redeliver"}, token},
 		{[]string{"redeliver", "no-id", "default"}, token},
@@ -255,10 +257,14 @@ func TestClientCommandsTellWhatIsWrongWithTheCall(t *testing.T) {
 		{[]string{"redeliver", "--filter", "state=dead", "01a22b40-7268-7adc-8c3b-cc94a5f1ecb4"}, token},
 		{[]string{"status"}, "WEIR_API_TOKEN=" + testToken + "\nWEIR_URL=nowhere"},
 	} {
-		w := quietWorld(io.Discard)
+		var out bytes.Buffer
+		w := quietWorld(&out)
 		w.environ = strings.Split(c.environ, "\n")
 		if err := run(t.Context(), w, c.args); exitStatus(err, io.Discard) != exitUsage {
 			t.Errorf("%q: %v", c.args, err)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%q prints %q, which a program may read as the answer", c.args, &out)
 		}
 	}
 }

@@ -19,9 +19,9 @@ import (
 // senders in front of it and a downstream that has a bad day behind it, beside
 // a loop that retries at once and for ever.
 func demoCommand(ctx context.Context, w world, args []string) error {
-	flags := newFlags(w, "demo")
+	flags := newFlags("demo")
 	stay := flags.Bool("stay", false, "")
-	if _, err := parse(flags, args, 0); err != nil {
+	if _, err := parse(w, flags, args, 0); err != nil {
 		return unlessHelped(err)
 	}
 	plan := demoPlan()

@@ -53,7 +53,7 @@ func sendCommand(ctx context.Context, w world, args []string) error {
 // parseSend reads the arguments, and the body from its file.
 func parseSend(w world, args []string) (sendCall, error) {
 	var call sendCall
-	flags := newFlags(w, "send")
+	flags := newFlags("send")
 	flags.StringVar(&call.id, "id", "", "")
 	flags.StringVar(&call.url, "url", "", "")
 	flags.IntVar(&call.count, "count", 1, "")
@@ -66,7 +66,7 @@ func parseSend(w world, args []string) (sendCall, error) {
 		call.headers = append(call.headers, line)
 		return nil
 	})
-	given, err := parse(flags, args, 2)
+	given, err := parse(w, flags, args, 2)
 	if err != nil {
 		return call, err
 	}
