@@ -27,6 +27,7 @@ const (
 	metricDead          = "weir_deliveries_dead"
 	metricDue           = "weir_deliveries_due"
 	metricOldestDue     = "weir_oldest_due_age_seconds"
+	metricOldest        = "weir_oldest_pending_age_seconds"
 	metricHeld          = "weir_destination_held"
 	metricNeedsOperator = "weir_destination_needs_operator"
 	metricLastSuccess   = "weir_destination_last_success_timestamp_seconds"
@@ -96,6 +97,7 @@ func families() []family {
 		{metricDead, kindGauge, "destination", "Dead deliveries that are kept and can be redelivered."},
 		{metricDue, kindGauge, "destination", "Pending deliveries whose own next time is reached."},
 		{metricOldestDue, kindGauge, "destination", "How long the oldest due delivery has been due; 0 when nothing is."},
+		{metricOldest, kindGauge, "destination", "How long the oldest delivery has waited to be through; 0 when nothing waits."},
 		{metricHeld, kindGauge, "destination reason", "1 while the destination is held for this reason, or its breaker is open."},
 		{metricNeedsOperator, kindGauge, "destination", "1 while a hold needs a person."},
 		{metricLastSuccess, kindGauge, "destination", "When the destination last took a delivery, in Unix time; 0 is never."},

@@ -162,11 +162,16 @@ func (m *meters) queue(queue webhook.Queue, status webhook.Status, now time.Time
 	}
 	m.gauge(float64(queue.Dead), metricDead, "destination", name)
 	m.gauge(float64(queue.Due), metricDue, "destination", name)
-	age := 0.0
-	if !queue.OldestDue.IsZero() {
-		age = max(now.Sub(queue.OldestDue), 0).Seconds()
+	m.gauge(age(queue.OldestDue, now), metricOldestDue, "destination", name)
+	m.gauge(age(queue.Oldest, now), metricOldest, "destination", name)
+}
+
+// age is how many seconds ago something was, 0 for what is not.
+func age(at, now time.Time) float64 {
+	if at.IsZero() {
+		return 0
 	}
-	m.gauge(age, metricOldestDue, "destination", name)
+	return max(now.Sub(at), 0).Seconds()
 }
 
 // readStore reads the sizes.

@@ -294,7 +294,7 @@ func TestGatesAndQueuesAreShown(t *testing.T) {
 	d := webhook.Destination{Name: "default", LastSuccess: now, Breaker: webhook.Breaker{OpenSince: now}}.
 		WithHold(webhook.Hold{Reason: webhook.HoldAuth, NeedsOperator: true})
 	h.meters.gates(webhook.Status{Destination: d, RetriesLeft: 17})
-	h.meters.queue(webhook.Queue{Pending: 5, Due: 3, Dead: 2, OldestDue: now.Add(-time.Minute)},
+	h.meters.queue(webhook.Queue{Pending: 5, Due: 3, Dead: 2, OldestDue: now.Add(-time.Minute), Oldest: now.Add(-time.Hour)},
 		webhook.Status{Destination: d, Gate: webhook.Gate{WaitingFor: webhook.WaitAuth}}, now)
 	var page bytes.Buffer
 	h.meters.set.WritePrometheus(&page)
@@ -310,6 +310,7 @@ func TestGatesAndQueuesAreShown(t *testing.T) {
 		`weir_deliveries_dead{destination="default"}`:                            2,
 		`weir_deliveries_due{destination="default"}`:                             3,
 		`weir_oldest_due_age_seconds{destination="default"}`:                     60,
+		`weir_oldest_pending_age_seconds{destination="default"}`:                 3600,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %g, want %g", name, got[name], want)
