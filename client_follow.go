@@ -42,6 +42,7 @@ func (l listing) follow(ctx context.Context) error {
 				}
 			}
 		}
+		seen.forget()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -50,6 +51,9 @@ func (l listing) follow(ctx context.Context) error {
 		rows, err = l.fetch(ctx, seen.after(l.call.query), eventsMost)
 		if err != nil && (ctx.Err() != nil || !passes(err)) {
 			return unlessEnded(ctx, err)
+		}
+		if err != nil {
+			rows = nil // the newest without what is before them would be a gap
 		}
 		if err != nil && !away {
 			fmt.Fprintf(l.notes, "weir: %v; trying again\n", err)

@@ -106,6 +106,40 @@ func TestASmallCapIsNotEatenByTheLog(t *testing.T) {
 	}
 }
 
+// TestAReaderOutsideThatPinsTheLogCostsRoomOnly: while another process keeps a
+// transaction open the log cannot begin again. Nothing fails, its length is
+// told, and it is short again once the reader has gone.
+func TestAReaderOutsideThatPinsTheLogCostsRoomOnly(t *testing.T) {
+	const most = 16 << 20 // what SQLite leaves of a log that begins again
+	path := filepath.Join(t.TempDir(), "weir.db")
+	store := openAt(t, path)
+	fill(t, store, 1, 10)
+	outside, err := openPlain(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outside.Close()
+	reading, err := outside.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events int
+	if err := reading.QueryRowContext(t.Context(), `SELECT count(*) FROM events`).Scan(&events); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, store, fill(t, store, 2000, 20_000))
+	if size := sizeOf(t, store); size.Log < 2*most {
+		t.Errorf("the log is not pinned: %+v", size)
+	}
+	if err := reading.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, store, 20, 10) // what comes next takes up the room
+	if size := sizeOf(t, store); size.Log > most {
+		t.Errorf("the reader has gone, and the log is as long as it was: %+v", size)
+	}
+}
+
 func TestTheCapHoldsWithinOneBatch(t *testing.T) {
 	const limit = 1 << 20
 	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
