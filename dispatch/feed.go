@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"weir/webhook"
@@ -60,8 +61,13 @@ func (f *feed) head(ctx context.Context, l *lane, reader *owner) (webhook.Delive
 	if err := f.read(ctx, l, webhook.Floor(time.Now())); err != nil {
 		return webhook.Delivery{}, false, err
 	}
-	l.ready = f.home.notInFlight(l.ready)
+	for len(l.ready) > 0 && f.home.flies(l.ready[0].EventID) {
+		l.ready = l.ready[1:]
+	}
 	for _, delivery := range l.ready {
+		if f.home.flies(delivery.EventID) {
+			continue
+		}
 		// What is too large for a fallback waits for its own destination.
 		guest := f.home != reader && reader.tooLarge(delivery)
 		if !guest && reader.room.fits(delivery.Size) {
@@ -105,7 +111,7 @@ func (f *feed) read(ctx context.Context, l *lane, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("list what is due for %s: %w", f.home.policy.Name, err)
 	}
-	l.ready, l.next = list.Deliveries, list.Next
+	l.ready, l.next = f.home.notInFlight(list.Deliveries), list.Next
 	l.unread, l.outdated = len(list.Deliveries) == limit, false
 	return nil
 }
@@ -113,11 +119,11 @@ func (f *feed) read(ctx context.Context, l *lane, now time.Time) error {
 // take removes a delivery from every lane.
 func (f *feed) take(id webhook.ID) {
 	for _, l := range []*lane{&f.firsts, &f.retries, &f.newest} {
-		for i, delivery := range l.ready {
-			if delivery.EventID == id {
-				l.ready = append(l.ready[:i:i], l.ready[i+1:]...)
-				break
-			}
+		switch i := slices.IndexFunc(l.ready, func(d webhook.Delivery) bool { return d.EventID == id }); {
+		case i == 0:
+			l.ready = l.ready[1:]
+		case i > 0:
+			l.ready = slices.Delete(l.ready, i, i+1)
 		}
 	}
 }

@@ -332,6 +332,14 @@ func (o *owner) inFlight() []webhook.ID {
 	return ids
 }
 
+// flies reports whether a delivery is claimed.
+func (o *owner) flies(id webhook.ID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, out := o.claimed[id]
+	return out
+}
+
 // notInFlight drops the deliveries whose requests are out.
 func (o *owner) notInFlight(list []webhook.Delivery) []webhook.Delivery {
 	o.mu.Lock()
