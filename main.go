@@ -90,9 +90,20 @@ func theWorld() world {
 		dial:    (&net.Dialer{}).DialContext,
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		w.heap = debug.SetMemoryLimit
+		w.heap = boundHeap
 	}
 	return w
+}
+
+// boundHeap sets the limit of the heap. Under it garbage may lie longer than by
+// default: a heap of a few megabytes would be collected dozens of times a
+// second. GOGC says otherwise.
+func boundHeap(bytes int64) int64 {
+	const percent = 300
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+	return debug.SetMemoryLimit(bytes)
 }
 
 // usageError is a fault of the call or of the settings: exit status 2.
