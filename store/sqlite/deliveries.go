@@ -119,7 +119,7 @@ func (v view) deliveryWalks(query webhook.DeliveryQuery, after cursor, base walk
 	base.along, base.join, base.seq = alongDeliveries, joinEvents, `d.seq`
 	if query.Source != "" {
 		base.along, base.join, base.seq = alongSource, joinDeliveries, `e.seq`
-		base.fixed = base.fixed.and(`e.source = ?`, query.Source)
+		base.fixed = base.fixed.and(`e.source = +?`, query.Source)
 		query.Source = ""
 	}
 	base.filter = deliveryFilter(query)
@@ -133,7 +133,7 @@ func only(query webhook.DeliveryQuery, after cursor, base walk) []walk {
 	var walks []walk
 	for _, id := range query.Only {
 		w := base
-		w.fixed = base.fixed.and(`e.id = ?`, id[:])
+		w.fixed = base.fixed.and(`e.id = +?`, id[:])
 		walks = append(walks, behind(w, after))
 	}
 	return walks
@@ -161,7 +161,7 @@ func deliveryFilter(query webhook.DeliveryQuery) conditions {
 		{`e.source`, query.Source},
 	} {
 		if equal.value != "" {
-			c = c.and(equal.column+` = ?`, equal.value)
+			c = c.and(equal.column+` = +?`, equal.value)
 		}
 	}
 	switch query.Due {

@@ -22,6 +22,15 @@
 //     event that stays behind remembers the key until the dedupe window has
 //     passed.
 //
+// # Statements
+//
+// Parameters that are compared with = or that limit are written +?1. The plus
+// changes no value, and hides from the planner that a parameter stands there:
+// SQLite compiles a statement anew for another value when the value might
+// change the plan, and the driver clears all values between two uses, so that
+// a bare ?1 would have each statement compiled each time, which costs several
+// times what the statement does.
+//
 // # Example
 //
 //	store, err := sqlite.Open(ctx, sqlite.Config{Path: "weir.db"})

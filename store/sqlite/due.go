@@ -17,10 +17,10 @@ type lane struct {
 
 func newLane(index, attempts, order string) lane {
 	from := ` INDEXED BY ` + index
-	where := ` WHERE d.state = 'pending' AND ` + attempts + ` AND d.destination = ?1`
+	where := ` WHERE d.state = 'pending' AND ` + attempts + ` AND d.destination = +?1`
 	return lane{
 		due: `SELECT ` + deliveryColumns + ` FROM deliveries d` + from + ` CROSS JOIN events e ON e.seq = d.seq` +
-			where + ` AND d.next_at <= ?2 ORDER BY ` + order + ` LIMIT ?3`,
+			where + ` AND d.next_at <= ?2 ORDER BY ` + order + ` LIMIT +?3`,
 		next: `SELECT min(d.next_at) FROM deliveries d` + from + where + ` AND d.next_at > ?2`,
 	}
 }

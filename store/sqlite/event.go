@@ -14,7 +14,7 @@ import (
 func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
 	err := s.reads.view(ctx, func(v view) (err error) {
-		detail, err = v.detail(`e.id = ?1`, id[:])
+		detail, err = v.detail(`e.id = +?1`, id[:])
 		return err
 	})
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.Eve
 	var detail webhook.EventDetail
 	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
 	err := s.reads.view(ctx, func(v view) (err error) {
-		detail, err = v.detail(`e.dedupe = ?1`, name)
+		detail, err = v.detail(`e.dedupe = +?1`, name)
 		return err
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.Eve
 // such event, or its payload's retention has passed.
 func (s *Store) Body(ctx context.Context, id webhook.ID) ([]byte, error) {
 	var body []byte
-	const query = `SELECT p.body FROM events e CROSS JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
+	const query = `SELECT p.body FROM events e CROSS JOIN payloads p ON p.seq = e.seq WHERE e.id = +?1`
 	if err := s.reads.row(ctx, query, []any{id[:]}, &body); err != nil {
 		return nil, fmt.Errorf("reading the body of event %s: %w", id, err)
 	}
@@ -80,7 +80,7 @@ func (v view) detail(where string, arg any) (webhook.EventDetail, error) {
 
 // summary reads an event with its deliveries, for a list.
 func (v view) summary(seq int64) (webhook.EventDetail, error) {
-	_, event, err := v.event(`e.seq = ?1`, seq)
+	_, event, err := v.event(`e.seq = +?1`, seq)
 	if err != nil {
 		return webhook.EventDetail{}, err
 	}
@@ -92,7 +92,7 @@ func (v view) summary(seq int64) (webhook.EventDetail, error) {
 func (v view) histories(seq int64) ([]webhook.History, error) {
 	var list []webhook.Delivery
 	const query = `SELECT ` + deliveryColumns + ` FROM deliveries d JOIN events e ON e.seq = d.seq
-		WHERE d.seq = ?1 ORDER BY d.destination`
+		WHERE d.seq = +?1 ORDER BY d.destination`
 	if err := v.each(query, []any{seq}, scanDeliveries(&list)); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (v view) histories(seq int64) ([]webhook.History, error) {
 func (v view) attempts(seq int64, destination string) ([]webhook.Attempt, error) {
 	var list []webhook.Attempt
 	const query = `SELECT ` + attemptColumns + ` FROM attempts
-		WHERE seq = ?1 AND destination = ?2 ORDER BY number`
+		WHERE seq = +?1 AND destination = +?2 ORDER BY number`
 	err := v.each(query, []any{seq, destination}, func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		list = append(list, a)

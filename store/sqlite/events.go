@@ -90,14 +90,14 @@ func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]w
 	}
 	if query.State == webhook.Pending || query.State == webhook.Dead {
 		if query.Source != "" {
-			base.filter = base.filter.and(`e.source = ?`, query.Source)
+			base.filter = base.filter.and(`e.source = +?`, query.Source)
 		}
 		return v.unfinished(base, after, query.State, query.Destination)
 	}
 	base.along, base.seq = alongEvents, `e.seq`
 	if query.Source != "" {
 		base.along = alongSource
-		base.fixed = base.fixed.and(`e.source = ?`, query.Source)
+		base.fixed = base.fixed.and(`e.source = +?`, query.Source)
 	}
 	base.filter = hasDelivery(query)
 	return []walk{base}, nil
@@ -118,8 +118,8 @@ func (v view) walksByKey(query webhook.EventQuery, base walk) ([]walk, error) {
 	for _, source := range sources {
 		name, _ := dedupeNames(source, query.Key, [sha256.Size]byte{})
 		first, beside := base, base
-		first.fixed = base.fixed.and(`e.dedupe = ?`, name)
-		beside.fixed = base.fixed.and(`e.conflict_of = (SELECT id FROM events WHERE dedupe = ?)`, name)
+		first.fixed = base.fixed.and(`e.dedupe = +?`, name)
+		beside.fixed = base.fixed.and(`e.conflict_of = (SELECT id FROM events WHERE dedupe = +?)`, name)
 		walks = append(walks, first, beside)
 	}
 	return walks, nil
@@ -134,10 +134,10 @@ func hasDelivery(query webhook.EventQuery) conditions {
 	text := `EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = e.seq`
 	var args []any
 	if query.State != "" {
-		text, args = text+` AND d.state = ?`, append(args, string(query.State))
+		text, args = text+` AND d.state = +?`, append(args, string(query.State))
 	}
 	if query.Destination != "" {
-		text, args = text+` AND d.destination = ?`, append(args, query.Destination)
+		text, args = text+` AND d.destination = +?`, append(args, query.Destination)
 	}
 	return conditions{{text + `)`, args}}
 }

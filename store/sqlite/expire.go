@@ -10,7 +10,7 @@ import (
 )
 
 const oldestAge = `SELECT min(age_from) FROM deliveries INDEXED BY deliveries_age
-	WHERE state = 'pending' AND destination = ?1`
+	WHERE state = 'pending' AND destination = +?1`
 
 // Expire ends pending deliveries of a destination that are too old: they are
 // dead, expired, with the query's sentence. It touches the writer only when
@@ -46,7 +46,7 @@ func (s *session) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
 		return done, err
 	}
 	const end = `UPDATE deliveries SET state = 'dead', reason = 'expired', detail = ?3, finished_at = ?4
-		WHERE seq = ?1 AND destination = ?2`
+		WHERE seq = +?1 AND destination = +?2`
 	for _, seq := range old {
 		if _, err := s.exec(end, seq, query.Destination, query.Detail, millis(query.Now)); err != nil {
 			return done, err
@@ -63,8 +63,8 @@ func (s *session) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
 
 const expireCandidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY deliveries_age
 	CROSS JOIN events e ON e.seq = d.seq
-	WHERE d.state = 'pending' AND d.destination = ?1 AND d.age_from <= ?2
-	ORDER BY d.age_from, d.seq LIMIT ?3`
+	WHERE d.state = 'pending' AND d.destination = +?1 AND d.age_from <= ?2
+	ORDER BY d.age_from, d.seq LIMIT +?3`
 
 // tooOld returns the places of what the query ends, oldest first.
 func (s *session) tooOld(query webhook.ExpireQuery) ([]int64, error) {

@@ -22,7 +22,7 @@ func (s *session) load() error {
 	return nil
 }
 
-const setFact = `UPDATE facts SET value = ?2 WHERE name = ?1`
+const setFact = `UPDATE facts SET value = ?2 WHERE name = +?1`
 
 // markStarted takes the mark of a clean stop away and reports whether it was
 // there.

@@ -9,8 +9,8 @@ import (
 )
 
 const loadQuery = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
-	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2
-	LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = ?1`
+	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = +?2
+	LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = +?1`
 
 // load is one call of Load.
 type load struct {

@@ -33,7 +33,7 @@ func (s *session) redeliver(request webhook.Redelivery) error {
 	if !request.Force && d.reason == webhook.DeadTooLarge {
 		return fmt.Errorf("%w: it is too large; force tries it all the same", webhook.ErrState)
 	}
-	kept, err := s.number(`SELECT count(*) FROM payloads WHERE seq = ?1`, d.seq)
+	kept, err := s.number(`SELECT count(*) FROM payloads WHERE seq = +?1`, d.seq)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *session) cancel(id webhook.ID, destination string, now int64) error {
 		return fmt.Errorf("%w: it is %s already", webhook.ErrState, d.state)
 	}
 	const end = `UPDATE deliveries SET state = 'dead', reason = 'cancelled', detail = '', finished_at = ?3
-		WHERE seq = ?1 AND destination = ?2`
+		WHERE seq = +?1 AND destination = +?2`
 	_, err = s.exec(end, d.seq, destination, now)
 	return err
 }

@@ -17,7 +17,7 @@ func (s *session) owner(name string) (owner, error) {
 		return o, nil
 	}
 	var o owner
-	const query = `SELECT epoch, rev FROM destinations WHERE name = ?1`
+	const query = `SELECT epoch, rev FROM destinations WHERE name = +?1`
 	if _, err := s.row(query, []any{name}, &o.epoch, &o.rev); err != nil {
 		return owner{}, err
 	}
@@ -61,7 +61,7 @@ func (s *session) own(name string) (webhook.Destination, error) {
 	delete(s.owners, name)
 	d := webhook.Destination{Name: name}
 	var text string
-	const read = `SELECT epoch, rev, gates FROM destinations WHERE name = ?1`
+	const read = `SELECT epoch, rev, gates FROM destinations WHERE name = +?1`
 	if _, err := s.row(read, []any{name}, &d.Epoch, &d.Rev, &text); err != nil {
 		return d, err
 	}

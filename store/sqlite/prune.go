@@ -105,7 +105,7 @@ func (s *session) prune(query PruneQuery) (PruneResult, error) {
 
 const payloadCandidates = `SELECT p.seq, NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = p.seq AND NOT (
 		d.state = 'delivered' AND d.finished_at <= ?3 OR d.state = 'dead' AND d.finished_at <= ?4))
-	FROM payloads p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT ?5`
+	FROM payloads p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT +?5`
 
 // prunePayloads looks at the next payloads that can be past retention. What is
 // finished was received before, so younger ones need no look.
@@ -131,7 +131,7 @@ const eventCandidates = `SELECT e.seq,
 		NOT EXISTS (SELECT 1 FROM payloads p WHERE p.seq = e.seq) AND
 		NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = e.seq AND d.state = 'pending') AND
 		NOT EXISTS (SELECT 1 FROM events c WHERE c.conflict_of = e.id)
-	FROM events e WHERE e.seq > ?1 AND e.seq < ?2 ORDER BY e.seq LIMIT ?3`
+	FROM events e WHERE e.seq > ?1 AND e.seq < ?2 ORDER BY e.seq LIMIT +?3`
 
 // pruneEvents looks at the next events whose keys are past the window. One that
 // others were kept beside stays as long as they do, so that their repeats are
@@ -167,7 +167,7 @@ func (s *session) prunable(text string, args ...any) ([]prunable, error) {
 // remove deletes the rows of an event from tables.
 func (s *session) remove(seq int64, tables ...string) error {
 	for _, table := range tables {
-		if _, err := s.exec(`DELETE FROM `+table+` WHERE seq = ?1`, seq); err != nil {
+		if _, err := s.exec(`DELETE FROM `+table+` WHERE seq = +?1`, seq); err != nil {
 			return err
 		}
 	}

@@ -12,21 +12,21 @@ import (
 
 const queueQuery = `SELECT
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_age
-		WHERE state = 'pending' AND destination = ?1),
+		WHERE state = 'pending' AND destination = +?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_open
-		WHERE state = 'dead' AND state <> 'delivered' AND destination = ?1),
+		WHERE state = 'dead' AND state <> 'delivered' AND destination = +?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
-		WHERE state = 'pending' AND attempts > 0 AND destination = ?1),
+		WHERE state = 'pending' AND attempts > 0 AND destination = +?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_first
-		WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
+		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
-		WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2),
+		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
-		WHERE state = 'pending' AND attempts = 0 AND destination = ?1 AND next_at <= ?2),
+		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
-		WHERE state = 'pending' AND attempts > 0 AND destination = ?1 AND next_at <= ?2),
+		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(age_from) FROM deliveries INDEXED BY deliveries_age
-		WHERE state = 'pending' AND destination = ?1)`
+		WHERE state = 'pending' AND destination = +?1)`
 
 // Queue counts what waits for a destination, and what has died for it. Its cost
 // follows these counts.
@@ -64,7 +64,7 @@ func (s *Store) Owned(ctx context.Context) ([]string, error) {
 }
 
 const newestOfSource = `SELECT received_at FROM events INDEXED BY events_source
-	WHERE source = ?1 ORDER BY seq DESC LIMIT 1`
+	WHERE source = +?1 ORDER BY seq DESC LIMIT 1`
 
 // LastAccepted tells for each source when its newest event was received. A
 // source without any is left out.

@@ -88,7 +88,7 @@ type standing struct {
 }
 
 const standingQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
-	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = ?2 WHERE e.id = ?1`
+	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = +?2 WHERE e.id = +?1`
 
 // standing reads it; no such delivery is webhook.ErrNotFound.
 func (s *session) standing(id webhook.ID, destination string) (standing, error) {
@@ -140,8 +140,8 @@ func (s *session) insertAttempt(seq int64, number int, r *record) (bool, error) 
 // sameAttempt reports whether the stored attempt with this number is the one
 // in the record: its answer was lost, and the caller asks again.
 func (s *session) sameAttempt(seq int64, r *record) (bool, error) {
-	const count = `SELECT count(*) FROM attempts WHERE seq = ?1 AND destination = ?2 AND number = ?3
-		AND at = ?4 AND duration_ns = ?5 AND sent_to = ?6`
+	const count = `SELECT count(*) FROM attempts WHERE seq = +?1 AND destination = +?2 AND number = +?3
+		AND at = +?4 AND duration_ns = +?5 AND sent_to = +?6`
 	a := r.Attempt
 	n, err := s.number(count, seq, r.Delivery.Destination, a.Number, millis(a.At), int64(a.Duration), a.SentTo)
 	return n == 1, err
@@ -153,7 +153,7 @@ func (s *session) step(before standing, r *record, number int) error {
 	if r.settles(before) {
 		return s.settle(before.seq, r.Delivery, attempts)
 	}
-	const count = `UPDATE deliveries SET attempts = ?3 WHERE seq = ?1 AND destination = ?2`
+	const count = `UPDATE deliveries SET attempts = ?3 WHERE seq = +?1 AND destination = +?2`
 	_, err := s.exec(count, before.seq, r.Delivery.Destination, attempts)
 	return err
 }
@@ -171,7 +171,7 @@ func (r *record) settles(before standing) bool {
 func (s *session) settle(seq int64, d webhook.Delivery, attempts int) error {
 	const update = `UPDATE deliveries SET state = ?3, reason = ?4, detail = ?5, attempts = ?6,
 		spent = ?7, misdirected = ?8, next_at = ?9, age_from = ?10, finished_at = ?11, forced = ?12
-		WHERE seq = ?1 AND destination = ?2`
+		WHERE seq = +?1 AND destination = +?2`
 	var reason any
 	if d.Reason != "" {
 		reason = string(d.Reason)

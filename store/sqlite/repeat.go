@@ -31,7 +31,7 @@ func (s *session) byName(dedupe []byte) (known, bool, error) {
 	if dedupe == nil {
 		return known{}, false, nil
 	}
-	return s.known(`WHERE dedupe = ?1`, dedupe)
+	return s.known(`WHERE dedupe = +?1`, dedupe)
 }
 
 // find looks for what an arrival repeats or conflicts with: the event that has
@@ -41,7 +41,7 @@ func (s *session) find(a *arrival) (known, bool, error) {
 	if err != nil || found {
 		return k, found, err
 	}
-	return s.known(`WHERE id = ?1`, a.Event.ID[:])
+	return s.known(`WHERE id = +?1`, a.Event.ID[:])
 }
 
 // forgotten reports whether the window of a stored key has passed.
@@ -108,7 +108,7 @@ func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (
 	if a.size() > s.room {
 		return webhook.Receipt{}, webhook.ErrFull
 	}
-	const release = `UPDATE events SET dedupe = NULL WHERE seq = ?1 AND dedupe = ?2`
+	const release = `UPDATE events SET dedupe = NULL WHERE seq = +?1 AND dedupe = +?2`
 	if _, err := s.exec(release, older, name); err != nil {
 		return webhook.Receipt{}, err
 	}
@@ -120,7 +120,7 @@ func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (
 func (s *session) repeat(a *arrival, k known) (webhook.Receipt, error) {
 	receipt := webhook.Receipt{ID: k.id, Result: webhook.ResultDuplicate}
 	const count = `UPDATE events SET duplicates = duplicates + 1,
-		last_duplicate_at = max(coalesce(last_duplicate_at, ?2), ?2) WHERE seq = ?1`
+		last_duplicate_at = max(coalesce(last_duplicate_at, ?2), ?2) WHERE seq = +?1`
 	if _, err := s.exec(count, k.seq, a.receivedAt); err != nil {
 		return receipt, err
 	}
@@ -145,7 +145,7 @@ func (s *session) repeat(a *arrival, k known) (webhook.Receipt, error) {
 func (s *session) reopenable(seq int64) ([]string, error) {
 	var names []string
 	const dead = `SELECT destination FROM deliveries
-		WHERE seq = ?1 AND state = 'dead' AND reason <> 'too_large' ORDER BY destination`
+		WHERE seq = +?1 AND state = 'dead' AND reason <> 'too_large' ORDER BY destination`
 	err := s.each(dead, []any{seq}, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
@@ -164,7 +164,7 @@ func (s *session) restore(a *arrival, k known) error {
 	if err != nil || restored == 0 || bytes.Equal(k.sha256, a.Event.SHA256[:]) {
 		return err
 	}
-	const describe = `UPDATE events SET size = ?2, sha256 = ?3 WHERE seq = ?1`
+	const describe = `UPDATE events SET size = ?2, sha256 = ?3 WHERE seq = +?1`
 	_, err = s.exec(describe, k.seq, a.Event.Size, a.Event.SHA256[:])
 	return err
 }
@@ -180,7 +180,7 @@ type allowance struct {
 func (s *session) reopen(seq int64, destination string, fresh allowance) error {
 	const update = `UPDATE deliveries SET state = 'pending', reason = NULL, detail = '',
 		spent = 0, misdirected = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
-		WHERE seq = ?1 AND destination = ?2`
+		WHERE seq = +?1 AND destination = +?2`
 	_, err := s.exec(update, seq, destination, fresh.from, fresh.forced)
 	return err
 }

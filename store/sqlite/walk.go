@@ -142,8 +142,8 @@ func (v view) unfinished(base walk, after cursor, state webhook.State, destinati
 	walks := make([]walk, len(destinations))
 	for i, name := range destinations {
 		w := base
-		w.fixed = base.fixed.and(`d.state = ?`, string(state)).and(`d.state <> 'delivered'`).
-			and(`d.destination = ?`, name)
+		w.fixed = base.fixed.and(`d.state = +?`, string(state)).and(`d.state <> 'delivered'`).
+			and(`d.destination = +?`, name)
 		w.within = base.within.below(after.ceiling(name))
 		walks[i] = w
 	}
@@ -154,10 +154,10 @@ func (v view) unfinished(base walk, after cursor, state webhook.State, destinati
 const (
 	unfinishedDestinations = `WITH RECURSIVE step(name) AS (
 			SELECT min(destination) FROM deliveries INDEXED BY deliveries_open
-				WHERE state = ?1 AND state <> 'delivered'
+				WHERE state = +?1 AND state <> 'delivered'
 			UNION ALL
 			SELECT (SELECT min(destination) FROM deliveries INDEXED BY deliveries_open
-				WHERE state = ?1 AND state <> 'delivered' AND destination > step.name)
+				WHERE state = +?1 AND state <> 'delivered' AND destination > step.name)
 			FROM step WHERE step.name IS NOT NULL
 		) SELECT name FROM step WHERE name IS NOT NULL`
 
