@@ -99,7 +99,7 @@ func theWorld() world {
 // default: a heap of a few megabytes would be collected dozens of times a
 // second. GOGC says otherwise.
 func boundHeap(bytes int64) int64 {
-	const percent = 300
+	const percent = 200
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}

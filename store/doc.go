@@ -11,9 +11,10 @@
 // asking again is always safe. It never commits a part.
 //
 // Accept. The event, its deliveries and its key become visible in one step.
-// Uniqueness of (source, key) is decided by the inserting statement, so of any
-// number of simultaneous copies exactly one is accepted and the others are
-// duplicates of it. The key is remembered from the first copy on for the
+// Uniqueness of (source, key) is decided where the event is inserted, by the
+// one writer there is, so of any number of simultaneous copies exactly one is
+// accepted and the others are duplicates of it. The key is remembered from the
+// first copy on for the
 // dedupe window, independently of the retention of bodies, and is never
 // overwritten by a repeat. A repeat with other bytes is treated as
 // [weir/webhook.OnConflict] says; an event that is kept beside another has a

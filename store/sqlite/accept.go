@@ -84,10 +84,14 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 }
 
 // accept decides by inserting: where the event or its key is there already the
-// statement changes nothing, and only then is it worth looking.
+// statement changes nothing, and only then is it worth looking. Keys that are not
+// in their table yet are looked for before.
 func (s *session) accept(a *arrival) (webhook.Receipt, error) {
 	if a.size() > s.room {
 		return s.acceptFull(a)
+	}
+	if s.hasRecent(a.dedupe) {
+		return s.acceptKnown(a)
 	}
 	inserted, err := s.insert(a, a.dedupe, nil)
 	if err != nil || inserted {
@@ -114,7 +118,8 @@ func (a *arrival) accepted() webhook.Receipt {
 
 const insertEvent = `INSERT INTO events
 	(seq, id, source, key, key_from, received_at, dedupe, size, sha256, conflict_of)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING`
+	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+	WHERE NOT EXISTS (SELECT 1 FROM keys WHERE name = +?7) ON CONFLICT DO NOTHING`
 
 const insertPayload = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3)`
 
@@ -128,6 +133,9 @@ func (s *session) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
 	changed, err := s.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
 		a.receivedAt, nullable(dedupe), e.Size, e.SHA256[:], nullable(conflictOf))
 	if err != nil || changed == 0 {
+		return false, err
+	}
+	if err := s.claim(dedupe, seq); err != nil {
 		return false, err
 	}
 	if _, err := s.exec(insertPayload, seq, a.header, e.Body); err != nil {

@@ -66,7 +66,7 @@ func TestAtTheCapRepeatsAndRecordsGoOnAndDeliveredBodiesLeave(t *testing.T) {
 		t.Errorf("a repeat: %v, %v", receipt, err)
 	}
 	other := again
-	other.Event.Body, other.OnConflict = []byte("other"), webhook.KeepConflict
+	other.Event.Body, other.OnConflict = bytes.Repeat([]byte("y"), limit), webhook.KeepConflict
 	if _, err := store.Accept(t.Context(), other); !errors.Is(err, webhook.ErrFull) {
 		t.Errorf("a conflict to keep: %v", err)
 	}

@@ -38,7 +38,7 @@ var writing = []pragma{
 	{"synchronous", "FULL", "2"},
 	{"wal_autocheckpoint", "1000", "1000"},
 	{"journal_size_limit", "16777216", "16777216"},
-	{"cache_size", "-8000", "-8000"},
+	{"cache_size", "-6000", "-6000"},
 }
 
 var reading = []pragma{

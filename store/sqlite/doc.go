@@ -18,6 +18,8 @@
 //     cached while nobody else can write.
 //   - A place (seq) is an event's position in the order of receipt: its time
 //     and a counter in one number.
+//   - A key is recent until it moves, in a round with thousands of others, from
+//     the writer's memory into its table; see keys.
 //   - A payload is headers and body; it leaves before its event does, and the
 //     event that stays behind remembers the key until the dedupe window has
 //     passed.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 
@@ -26,11 +25,13 @@ func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, 
 // EventByKey is Event by the sender's own id: the event that has the key now.
 func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
-	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
-	err := s.reads.view(ctx, func(v view) (err error) {
-		detail, err = v.detail(`e.dedupe = +?1`, name)
-		return err
-	})
+	seq, err := s.holder(ctx, source, key)
+	if err == nil {
+		err = s.reads.view(ctx, func(v view) (err error) {
+			detail, err = v.detail(`e.seq = +?1`, seq)
+			return err
+		})
+	}
 	if err != nil {
 		return webhook.EventDetail{}, fmt.Errorf("reading an event of source %s by its key: %w", source, err)
 	}

@@ -3,8 +3,8 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,25 +23,36 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 		return webhook.EventPage{}, err
 	}
 	var page webhook.EventPage
-	err = s.reads.view(ctx, func(v view) (err error) {
-		page, err = v.eventPage(query, after)
-		return err
-	})
+	holders, err := s.holders(ctx, query)
+	if err == nil {
+		err = s.reads.view(ctx, func(v view) (err error) {
+			page, err = v.eventPage(query, after, holders)
+			return err
+		})
+	}
 	if err != nil {
 		return webhook.EventPage{}, fmt.Errorf("listing events: %w", err)
 	}
 	return page, nil
 }
 
-func (v view) eventPage(query webhook.EventQuery, after cursor) (webhook.EventPage, error) {
+// eventPage reads a page; where the query has a key, holders are the places of
+// the events that have it.
+func (v view) eventPage(query webhook.EventQuery, after cursor, holders []int64) (webhook.EventPage, error) {
 	limit := pageLimit(query.Limit)
-	walks, err := v.eventWalks(query, after, walk{
-		within: newSpan(query.Since, query.Until).below(after.seq),
-		limit:  limit + 1,
-	})
+	base := walk{within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
+	if query.Key != "" {
+		return v.eventsOf(walksByKey(query, base, holders), limit)
+	}
+	walks, err := v.eventWalks(query, after, base)
 	if err != nil {
 		return webhook.EventPage{}, err
 	}
+	return v.eventsOf(walks, limit)
+}
+
+// eventsOf walks and reads what it comes by.
+func (v view) eventsOf(walks []walk, limit int) (webhook.EventPage, error) {
 	places, rest, err := v.places(walks)
 	if err != nil {
 		return webhook.EventPage{}, err
@@ -85,9 +96,6 @@ func (v view) places(walks []walk) (places []int64, rest int64, err error) {
 
 // eventWalks chooses the indexes that fit the query.
 func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]walk, error) {
-	if query.Key != "" {
-		return v.walksByKey(query, base)
-	}
 	if query.State == webhook.Pending || query.State == webhook.Dead {
 		if query.Source != "" {
 			base.filter = base.filter.and(`e.source = +?`, query.Source)
@@ -103,26 +111,54 @@ func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]w
 	return []walk{base}, nil
 }
 
-// walksByKey looks the key's name up for the source, or for every source that
-// there is.
-func (v view) walksByKey(query webhook.EventQuery, base walk) ([]walk, error) {
+// holders finds the events that have the key of a query: of its source, or of
+// every source that there is.
+func (s *Store) holders(ctx context.Context, query webhook.EventQuery) ([]int64, error) {
+	if query.Key == "" {
+		return nil, nil
+	}
 	sources := []string{query.Source}
 	if query.Source == "" {
 		var err error
-		if sources, err = v.names(allSources); err != nil {
+		if sources, err = s.sources(ctx); err != nil {
 			return nil, err
 		}
 	}
+	var places []int64
+	for _, source := range sources {
+		seq, err := s.holder(ctx, source, query.Key)
+		if errors.Is(err, webhook.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, seq)
+	}
+	return places, nil
+}
+
+// sources lists every source that has an event.
+func (s *Store) sources(ctx context.Context) (names []string, err error) {
+	err = s.reads.view(ctx, func(v view) error {
+		names, err = v.names(allSources)
+		return err
+	})
+	return names, err
+}
+
+// walksByKey goes to the events that have the key, and to those kept beside
+// them.
+func walksByKey(query webhook.EventQuery, base walk, holders []int64) []walk {
 	base.along, base.seq, base.filter = alongEvents, `e.seq`, hasDelivery(query)
 	var walks []walk
-	for _, source := range sources {
-		name, _ := dedupeNames(source, query.Key, [sha256.Size]byte{})
+	for _, seq := range holders {
 		first, beside := base, base
-		first.fixed = base.fixed.and(`e.dedupe = +?`, name)
-		beside.fixed = base.fixed.and(`e.conflict_of = (SELECT id FROM events WHERE dedupe = +?)`, name)
+		first.fixed = base.fixed.and(`e.seq = +?`, seq)
+		beside.fixed = base.fixed.and(`e.conflict_of = (SELECT id FROM events WHERE seq = +?)`, seq)
 		walks = append(walks, first, beside)
 	}
-	return walks, nil
+	return walks
 }
 
 // hasDelivery is the condition that an event has a delivery with the query's

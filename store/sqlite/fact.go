@@ -19,7 +19,7 @@ func (s *session) load() error {
 		return fmt.Errorf("reading the last place: %w", err)
 	}
 	s.counter &= counterMask
-	return nil
+	return s.loadKeys()
 }
 
 const setFact = `UPDATE facts SET value = ?2 WHERE name = +?1`

@@ -210,7 +210,7 @@ func TestTheHotQueriesSearchAndNeitherScanNorSort(t *testing.T) {
 		{expireCandidates, []any{"app", 0, 1}},
 		{loadQuery, []any{[]byte{}, "app"}},
 		{standingQuery, []any{[]byte{}, "app"}},
-		{selectKnown + `WHERE dedupe = ?1`, []any{[]byte{}}},
+		{selectKnown + `WHERE seq = +?1`, []any{0}}, {keyTable, []any{[]byte{}}},
 		{newestOfSource, []any{"github"}},
 		{payloadCandidates, []any{0, 1, 2, 3, 4}},
 		{eventCandidates, []any{0, 1, 2}},
@@ -242,7 +242,7 @@ func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
 	base := walk{within: newSpan(now, now), limit: 51}
 	err = store.reads.view(t.Context(), func(v view) error {
 		for _, query := range []webhook.EventQuery{
-			{}, {Source: "a"}, {Key: "k", Source: "a"}, {State: webhook.Dead, Destination: "d"},
+			{}, {Source: "a"}, {State: webhook.Dead, Destination: "d"},
 			{State: webhook.Dead, Destination: "d", Source: "a"}, {State: webhook.Delivered}, {Destination: "d", Source: "a"},
 		} {
 			walks, err := v.eventWalks(query, cursor{seq: 1}, base)
@@ -253,6 +253,10 @@ func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
 				text, args := w.query(w.seq)
 				wantSearches(t, store, text, args...)
 			}
+		}
+		for _, w := range walksByKey(webhook.EventQuery{State: webhook.Dead}, base, []int64{7}) {
+			text, args := w.query(w.seq)
+			wantSearches(t, store, text, args...)
 		}
 		for _, query := range []webhook.DeliveryQuery{
 			{}, {Source: "a"}, {Destination: "d"}, {State: webhook.Dead, Destination: "d", Reason: webhook.DeadExpired},

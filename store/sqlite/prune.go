@@ -145,7 +145,7 @@ func (s *session) pruneEvents(query PruneQuery, result *PruneResult) (more bool,
 		if !row.due {
 			continue
 		}
-		if err := s.remove(row.seq, `attempts`, `deliveries`, `events`); err != nil {
+		if err := s.removeEvent(row.seq); err != nil {
 			return false, err
 		}
 		result.Events++
@@ -162,6 +162,18 @@ func (s *session) prunable(text string, args ...any) ([]prunable, error) {
 		return err
 	})
 	return list, err
+}
+
+// removeEvent deletes an event that has no payload, and forgets its key.
+func (s *session) removeEvent(seq int64) error {
+	var name []byte
+	if _, err := s.row(`SELECT dedupe FROM events WHERE seq = +?1`, []any{seq}, &name); err != nil {
+		return err
+	}
+	if err := s.release(name); err != nil {
+		return err
+	}
+	return s.remove(seq, `attempts`, `deliveries`, `events`)
 }
 
 // remove deletes the rows of an event from tables.

@@ -28,10 +28,11 @@ func (s *session) known(where string, arg any) (known, bool, error) {
 
 // byName finds the event that has a key now. No name finds nothing.
 func (s *session) byName(dedupe []byte) (known, bool, error) {
-	if dedupe == nil {
-		return known{}, false, nil
+	seq, found, err := s.holder(dedupe)
+	if err != nil || !found {
+		return known{}, false, err
 	}
-	return s.known(`WHERE dedupe = +?1`, dedupe)
+	return s.known(`WHERE seq = +?1`, seq)
 }
 
 // find looks for what an arrival repeats or conflicts with: the event that has
@@ -108,8 +109,11 @@ func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (
 	if a.size() > s.room {
 		return webhook.Receipt{}, webhook.ErrFull
 	}
-	const release = `UPDATE events SET dedupe = NULL WHERE seq = +?1 AND dedupe = +?2`
-	if _, err := s.exec(release, older, name); err != nil {
+	const giveUp = `UPDATE events SET dedupe = NULL WHERE seq = +?1 AND dedupe = +?2`
+	if _, err := s.exec(giveUp, older, name); err != nil {
+		return webhook.Receipt{}, err
+	}
+	if err := s.release(name); err != nil {
 		return webhook.Receipt{}, err
 	}
 	return s.acceptElsewhere(a, name, conflictOf)

@@ -39,6 +39,8 @@ type session struct {
 	// forgotten when a transaction is rolled back.
 	owners  map[string]owner
 	unsaved map[string]webhook.Destination
+	// keys says which event has a key.
+	keys *keys
 	// payloads and events are the rounds of pruning.
 	payloads, events sweep
 }
@@ -50,6 +52,7 @@ func newSession(conn *sql.Conn, path string, config Config) *session {
 		path:     path,
 		window:   config.DedupeWindow.Milliseconds(),
 		maxBytes: config.MaxBytes,
+		keys:     newKeys(),
 		owners:   map[string]owner{},
 		unsaved:  map[string]webhook.Destination{},
 	}
@@ -182,7 +185,8 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// commit writes the gates that have gathered and ends the transaction.
+// commit writes the gates that have gathered, moves some keys into their table,
+// and ends the transaction.
 func (s *session) commit() error {
 	if err := s.files.check(); err != nil {
 		return err
@@ -190,9 +194,13 @@ func (s *session) commit() error {
 	if err := s.saveGates(); err != nil {
 		return fmt.Errorf("saving gates: %w", err)
 	}
+	if err := s.moveKeys(); err != nil {
+		return err
+	}
 	if _, err := s.exec(`COMMIT`); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
+	s.keys.committed()
 	return nil
 }
 
@@ -201,6 +209,7 @@ func (s *session) commit() error {
 func (s *session) rollback() error {
 	clear(s.owners)
 	clear(s.unsaved)
+	s.keys.rolledBack()
 	idle, err := s.idle()
 	if err != nil || idle {
 		return err

@@ -51,6 +51,7 @@ type Store struct {
 	lock    lockFile
 	pool    *sql.DB // of the writer: one connection
 	session *session
+	keys    *keys
 	reads   *readers
 	loads   loads
 	writer  *writer
@@ -112,6 +113,7 @@ func (s *Store) open(ctx context.Context, config Config) error {
 	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
+	s.keys = s.session.keys
 	s.writer = newWriter(s.session, s.reads)
 	s.writer.observe = config.Observe
 	s.owned.Go(s.writer.run)
