@@ -215,7 +215,7 @@ func (c *Client) roundTrip(request *http.Request, body []byte) (*http.Response, 
 	if len(body) == 0 {
 		p.again = func() { cancel(errNotResent) }
 	}
-	request = request.Clone(p.watch(ctx))
+	request = request.WithContext(p.watch(ctx))
 	request.Body, request.GetBody = newBody(body), nil
 	got, err := c.transport.RoundTrip(request)
 	if err != nil {
