@@ -60,8 +60,10 @@ type connector struct {
 	driver *sqlite3.SQLiteDriver
 }
 
+// newConnector makes one. Its connections have no lock of their own: package
+// database/sql lets one goroutine at a time use each.
 func newConnector(path, mode string, settings ...[]pragma) *connector {
-	query := url.Values{"mode": {mode}, "_busy_timeout": {busyTimeout}, "_synchronous": {"FULL"}}
+	query := url.Values{"mode": {mode}, "_busy_timeout": {busyTimeout}, "_synchronous": {"FULL"}, "_mutex": {"no"}}
 	if mode == "rw" {
 		query.Set("_txlock", "immediate")
 	}
