@@ -16,8 +16,9 @@ const (
 	// keyRound is how many names of keys gather before they move into their
 	// table.
 	keyRound = 1 << 14
-	// keyStep is how many of them move in one transaction.
-	keyStep = 256
+	// keyStep is how many of them move at least in one transaction. As many
+	// again move for each key that the transaction gives away, twice.
+	keyStep = 16
 )
 
 // keyName names a key with its source.
@@ -49,7 +50,7 @@ type keys struct {
 
 	// to is the place that bounds recent: only events behind it are there.
 	to int64
-	// size is how many names gather, pace how many move in one step.
+	// size is how many names gather, pace how many move at least in one step.
 	size, pace int
 	// round are the names that are moving, sorted, and moved how many have;
 	// step says how many move in the present transaction.
@@ -246,7 +247,7 @@ func (s *session) moveKeys() error {
 	if len(k.round) == 0 {
 		return nil
 	}
-	step := k.round[k.moved:min(k.moved+k.pace, len(k.round))]
+	step := k.round[k.moved:min(k.moved+k.pace+2*len(k.undo), len(k.round))]
 	for _, h := range step {
 		if k.recent[h.name] != h.seq {
 			continue
