@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // printCommandHelp writes what there is to know about one command.
@@ -24,14 +25,55 @@ func printCommandHelp(out io.Writer, name string) error {
 // usageOf returns the details of a command; "" where its line says it all.
 func usageOf(name string) string {
 	return map[string]string{
-		"demo":      demoUsage,
-		"send":      sendUsage,
-		"status":    statusUsage,
-		"events":    eventsUsage,
-		"redeliver": redeliverUsage,
-		"explain":   explainUsage,
-		"backup":    backupUsage,
+		"serve":       serveUsage,
+		"demo":        demoUsage,
+		"flaky":       flakyUsage(),
+		"send":        sendUsage,
+		"status":      statusUsage,
+		"events":      eventsUsage,
+		"redeliver":   redeliverUsage,
+		"config":      configUsage,
+		"explain":     explainUsage,
+		"backup":      backupUsage,
+		"healthcheck": healthcheckUsage,
+		"help":        helpUsage,
 	}[name]
+}
+
+const serveUsage = `usage: weir [serve]
+
+Takes everything from the environment; weir help lists the settings, weir config
+shows those in force. SIGTERM or SIGINT stops it: requests that are out may end,
+the rest is sent after the next start. A second signal stops it at once.
+Exit status: 0 stopped, 1 it could not start or go on, 2 wrong settings.
+`
+
+const configUsage = `usage: weir config [--check]
+
+Prints every setting that is in force, with secrets masked. With --check it only
+says whether they are right.
+Exit status: 0 right, 2 wrong: every problem is named.
+`
+
+const healthcheckUsage = `usage: weir healthcheck
+
+Asks the service at WEIR_ADDR (or PORT) on this machine, for images without a
+client of HTTP. Exit status: 0 it can accept, 1 it cannot.
+`
+
+const helpUsage = `usage: weir help [COMMAND]
+       weir help --markdown | --env
+
+Without a word it lists commands and settings; with --markdown the settings as a
+table, with --env as a file of the environment.
+`
+
+// flakyUsage lists the flags of weir flaky.
+func flakyUsage() string {
+	var text strings.Builder
+	text.WriteString("usage: weir flaky [flags]\n\n")
+	newFlakyFlags(&text).set.PrintDefaults()
+	return text.String()
 }
 
 const demoUsage = `usage: weir demo [--stay]

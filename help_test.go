@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -171,6 +172,22 @@ func TestExampleFileComesTrueWhenUncommented(t *testing.T) {
 		}
 		if faults := faultsOf(environ); len(faults) > 0 && !strings.HasSuffix(setting, "=") {
 			t.Errorf("%s: %v", setting, faults)
+		}
+	}
+}
+
+func TestEveryCommandHasItsHelp(t *testing.T) {
+	for _, c := range commands() {
+		var help, flag strings.Builder
+		err := errors.Join(
+			run(t.Context(), world{stdout: &help}, []string{"help", c.name}),
+			run(t.Context(), world{stdout: &flag}, []string{c.name, "-h"}),
+		)
+		if err != nil || help.String() != flag.String() {
+			t.Errorf("weir help %s: %v\n%s\nweir %s -h:\n%s", c.name, err, help.String(), c.name, flag.String())
+		}
+		if c.name != "version" && !strings.Contains(help.String(), "usage: weir ") {
+			t.Errorf("weir help %s tells nothing more than\n%s", c.name, help.String())
 		}
 	}
 }

@@ -106,6 +106,10 @@ func boundHeap(bytes int64) int64 {
 	return debug.SetMemoryLimit(bytes)
 }
 
+func asksForHelp(word string) bool {
+	return word == "-h" || word == "-help" || word == "--help"
+}
+
 // usageError is a fault of the call or of the settings: exit status 2.
 type usageError struct{ error }
 
@@ -163,16 +167,20 @@ func run(ctx context.Context, w world, args []string) error {
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
-	switch name {
-	case "-h", "-help", "--help":
+	switch {
+	case asksForHelp(name):
 		name = "help"
-	case "-version", "--version":
+	case name == "-version", name == "--version":
 		name = "version"
 	}
 	for _, c := range commands() {
-		if c.name == name {
-			return c.run(ctx, w, args)
+		if c.name != name {
+			continue
 		}
+		if len(args) > 0 && asksForHelp(args[0]) {
+			return printCommandHelp(w.stdout, name)
+		}
+		return c.run(ctx, w, args)
 	}
 	return usagef("there is no command %q; weir help lists them", name)
 }
