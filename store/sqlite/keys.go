@@ -15,7 +15,7 @@ import (
 const (
 	// keyRound is how many names of keys gather before they move into their
 	// table.
-	keyRound = 1 << 14
+	keyRound = 1 << 15
 	// keyStep is how many of them move at least in one transaction. As many
 	// again move for each key that the transaction gives away, twice.
 	keyStep = 16
