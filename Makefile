@@ -60,7 +60,7 @@ vuln: ## known vulnerabilities in what the program calls
 		echo "govulncheck skipped: database unreachable"; \
 	else echo "$$out"; exit $$status; fi
 
-bench: cgo ## speed and size as ratios within one run
+bench: cgo ## speed and size as ratios within one run (BENCH_STORED=1000000)
 	BENCH_SECONDS=$(BENCH_SECONDS) go test -run '^$$' -bench '^BenchmarkSpeed$$' -benchtime 1x -timeout 30m .
 
 fuzz: cgo ## run each fuzz test for FUZZTIME (default 30s)
