@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -186,18 +187,45 @@ func TestB45EachAttemptHasTheWholeBody(t *testing.T) {
 }
 
 // memory returns the resident megabytes of the service.
-func (s *service) memory() int64 {
+func (s *service) memory() int64 { return s.megabytes("VmRSS") }
+
+// megabytes reads one figure of the memory of the service.
+func (s *service) megabytes(figure string) int64 {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.running.command.Process.Pid))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	_, rest, _ := strings.Cut(string(text), figure+":")
 	kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return kilobytes >> 10
+}
+
+func TestTheLargestBodiesFitIntoASmallMachine(t *testing.T) {
+	t.Parallel()
+	sink := newDownstream(t, answers(200))
+	s := newService(t, sink.url, "WEIR_MAX_BODY=25MiB", "WEIR_DESTINATION_DEFAULT_MAX_BODY=25MiB")
+	s.program = builtPlain
+	s.start()
+	body := strings.Repeat("x", 24<<20)
+	var senders sync.WaitGroup
+	for sender := range 2 {
+		senders.Go(func() {
+			for i := range 3 {
+				if _, err := s.sendUntil(t.Context(), fmt.Sprint(sender, "-", i), body); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	await(t, 30*time.Second, "all are delivered", func() bool { return len(sink.seen()) >= 6 })
+	if most := s.megabytes("VmHWM"); most >= 160 {
+		t.Errorf("%d MB were in memory, want less than 160", most)
+	}
 }
 
 func TestB46AnAnswerWithoutEndCostsAlmostNothing(t *testing.T) {

@@ -49,20 +49,28 @@ func programFolder() string {
 // builtWeir builds weir once, with the race detector when the tests have it, and
 // returns its path.
 var builtWeir = sync.OnceValues(func() (string, error) {
+	if raced() {
+		return build("weir", "-race")
+	}
+	return build("weir")
+})
+
+// builtPlain is builtWeir without the race detector, which takes several times
+// the memory.
+var builtPlain = sync.OnceValues(func() (string, error) { return build("weir-plain") })
+
+func build(name string, flags ...string) (string, error) {
 	folder := programFolder()
 	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Chmod(folder, 0o755)); err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "weir")
-	args := []string{"build", "-buildvcs=false", "-o", path, "."}
-	if raced() {
-		args = slices.Insert(args, 1, "-race")
-	}
+	path := filepath.Join(folder, name)
+	args := slices.Concat([]string{"build", "-buildvcs=false"}, flags, []string{"-o", path, "."})
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go %v: %w\n%s", args, err, out)
 	}
 	return path, nil
-})
+}
 
 // raced reports whether the tests were built with the race detector.
 func raced() bool {
@@ -87,6 +95,7 @@ type service struct {
 	folder   string
 	database string
 	settings map[string]string
+	program  func() (path string, err error)
 	// as is the user that the process runs as; nil is the tests' own.
 	as      *syscall.Credential
 	said    *output
@@ -100,7 +109,7 @@ func newService(t *testing.T, to string, settings ...string) *service {
 	folder := t.TempDir()
 	s := &service{
 		t: t, address: reserveAddress(t), folder: folder, said: &output{},
-		database: filepath.Join(folder, "weir.db"),
+		database: filepath.Join(folder, "weir.db"), program: builtWeir,
 		settings: map[string]string{
 			"WEIR_SOURCES": "github", "WEIR_SOURCE_GITHUB_SECRET": blackboxSecret,
 			"WEIR_FORWARD_URL": to, "WEIR_API_TOKEN": blackboxToken,
@@ -147,7 +156,7 @@ func (s *service) examine() {
 // command prepares a run of the program in the service's surroundings.
 func (s *service) command(args ...string) *exec.Cmd {
 	s.t.Helper()
-	path, err := builtWeir()
+	path, err := s.program()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -73,9 +73,11 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 	}
 	a := newArrival(in)
 	var receipt webhook.Receipt
-	err := s.writer.do(ctx, int(a.size()), func(session *session) (err error) {
-		receipt, err = session.accept(a)
-		return err
+	err := s.heavy.carry(ctx, a.Event.Size, func() error {
+		return s.writer.do(ctx, int(a.size()), func(session *session) (err error) {
+			receipt, err = session.accept(a)
+			return err
+		})
 	})
 	if err != nil {
 		return webhook.Receipt{}, fmt.Errorf("accepting an event of source %s: %w", in.Event.Source, err)
@@ -138,7 +140,7 @@ func (s *session) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
 	if err := s.claim(dedupe, seq); err != nil {
 		return false, err
 	}
-	if _, err := s.exec(insertPayload, seq, a.header, e.Body); err != nil {
+	if _, err := s.execWith(len(e.Body), insertPayload, seq, a.header, e.Body); err != nil {
 		return false, err
 	}
 	for _, destination := range a.To {

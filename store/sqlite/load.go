@@ -2,13 +2,16 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"weir/webhook"
 )
 
-const loadQuery = `SELECT p.body, ` + eventColumns + `, ` + deliveryColumns + `
+// loadQuery leaves a large body out.
+var loadQuery = `SELECT CASE WHEN e.size < ` + strconv.Itoa(largeBody) + ` THEN p.body END, ` + eventColumns + `, ` + deliveryColumns + `
 	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = +?2
 	LEFT JOIN payloads p ON p.seq = e.seq WHERE e.id = +?1`
 
@@ -68,7 +71,7 @@ func (l *loads) read(ctx context.Context, one *load) error {
 // from reads what is asked for.
 func (l *load) from(v view) error {
 	var (
-		body     []byte
+		body     bodyBytes
 		event    eventRow
 		delivery deliveryRow
 		err      error
@@ -95,5 +98,22 @@ func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (we
 	if err := s.loads.read(ctx, one); err != nil {
 		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading event %s for %s: %w", id, destination, err)
 	}
+	if err := s.addLarge(ctx, &one.event); err != nil {
+		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading the body of event %s: %w", id, err)
+	}
 	return one.event, one.delivery, nil
+}
+
+// addLarge reads a body that was left out. It may have been removed meanwhile.
+func (s *Store) addLarge(ctx context.Context, e *webhook.Event) error {
+	if e.Size < largeBody || e.BodyGone {
+		return nil
+	}
+	body, err := s.body(ctx, e.ID, e.Size)
+	if errors.Is(err, webhook.ErrNotFound) {
+		e.BodyGone, e.Header = true, nil
+		return nil
+	}
+	e.Body = body
+	return err
 }

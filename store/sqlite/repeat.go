@@ -164,7 +164,7 @@ func (s *session) reopenable(seq int64) ([]string, error) {
 // event has these from now on, because the others no longer exist.
 func (s *session) restore(a *arrival, k known) error {
 	const anew = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`
-	restored, err := s.exec(anew, k.seq, a.header, a.Event.Body)
+	restored, err := s.execWith(len(a.Event.Body), anew, k.seq, a.header, a.Event.Body)
 	if err != nil || restored == 0 || bytes.Equal(k.sha256, a.Event.SHA256[:]) {
 		return err
 	}

@@ -86,6 +86,19 @@ func (s *session) exec(text string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
+// execWith is exec for a statement with so many bytes among its values. A
+// prepared one would keep a copy of them until it is used again.
+func (s *session) execWith(bytes int, text string, args ...any) (int64, error) {
+	if bytes < largeBody {
+		return s.exec(text, args...)
+	}
+	result, err := s.conn.ExecContext(context.Background(), text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 // row reads at most one row into dest and reports whether there was one.
 func (s *session) row(text string, args []any, dest ...any) (bool, error) {
 	stmt, err := s.prepared(text)

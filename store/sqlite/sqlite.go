@@ -54,6 +54,7 @@ type Store struct {
 	keys    *keys
 	reads   *readers
 	loads   loads
+	heavy   heavy
 	writer  *writer
 	owned   sync.WaitGroup // the writer goroutine
 
@@ -81,7 +82,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store{path: path, lock: lock}
+	store := &Store{path: path, lock: lock, heavy: newHeavy()}
 	if err := store.open(ctx, config); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), store.release())
 	}
