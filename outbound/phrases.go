@@ -30,6 +30,10 @@ var billingWords = [...]string{
 	"dailylimitexceeded",                // Google
 	"over its serving quota",            // App Engine
 	"error code: 1027",                  // Cloudflare Workers
+	// OpenRouter and others that sell credits. "Insufficient funds" is not
+	// here: it is what a bank says of one payment, and an application may
+	// repeat it from the payload that it refuses.
+	"insufficient credit", "insufficient_credit", "out of credits", "not enough credits",
 }
 
 // quotaException is API Gateway's name for a spent usage plan; its throttle
@@ -44,6 +48,10 @@ var limitWords = [...]string{
 	"slow down", "slow_down", "slowdown", "resource_exhausted",
 	"quota exceeded", "quota_exceeded", "quotaexceeded", "quota has been exceeded",
 	"exceeded your current quota", "concurrentrequests limit",
+	"quota exhausted", "quota is exhausted", "quota has been exhausted", "quota has been used up",
+	"usage limit exceeded", "usage limit reached", "usage limit has been",
+	"daily limit exceeded", "daily limit reached", "daily limit has been",
+	"monthly limit exceeded", "monthly limit reached", "monthly limit has been",
 	"requestlimitexceeded", "throughputexceeded", // AWS
 }
 

@@ -85,11 +85,13 @@ func (r *reader) anchor(word string) {
 	switch word {
 	case "large", "long", "maximum", "max", "context":
 		r.sizes = true
-	case "insufficient", "credit", "billing", "spend", "usage", "serving", "1027",
+	case "usage":
+		r.bills, r.limits = true, true
+	case "insufficient", "credit", "credits", "billing", "spend", "serving", "1027",
 		"totalrequests", "dailylimitexceeded", quotaException:
 		r.bills = true
 	case "rate", "many", "request", "requests", "slow", "resource", "quota",
-		"concurrentrequests":
+		"concurrentrequests", "daily", "monthly":
 		r.limits = true
 	default:
 		if len(word) >= len("throttl") {
