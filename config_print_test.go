@@ -38,6 +38,7 @@ func TestConfigShowsWhatHolds(t *testing.T) {
 		{"a secret by its length", nil, "WEIR_SOURCE_GITHUB_SECRET set (21 characters) set"},
 		{"the short form of the URL", nil, "WEIR_DESTINATION_DEFAULT_URL http://127.0.0.1:3000/in from WEIR_FORWARD_URL"},
 		{"credentials masked", []string{"WEIR_FORWARD_URL=http://u:p@a/x?k=v"}, "WEIR_DESTINATION_DEFAULT_URL http://***@a/x?*** from WEIR_FORWARD_URL"},
+		{"of where alerts go the host", []string{"WEIR_ALERT_URL=https://u:p@hooks.example/services/T0/secret?k=v"}, "WEIR_ALERT_URL https://hooks.example/*** set"},
 		{"headers by their number", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"b"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS set (1 headers) set"},
 		{"what holds in words", nil, "WEIR_MAX_DATABASE 80 % of the volume default"},
 		{"the port of the host", []string{"PORT=9999"}, "WEIR_ADDR :9999 from PORT"},
