@@ -19,6 +19,10 @@ func (s sending) follow(ctx context.Context, id webhook.ID) error {
 		s.stage("delivery", "set WEIR_API_TOKEN to see what becomes of it")
 		return nil
 	}
+	if id.IsZero() {
+		s.stage("delivery", "weir events --source %s shows what becomes of it", s.from.source.name)
+		return nil
+	}
 	if s.call.wait == 0 {
 		return nil
 	}

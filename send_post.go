@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ func (s sending) post(ctx context.Context, id string) (apiReceipt, error) {
 	if response.StatusCode/100 != 2 {
 		s.refused(response, answer, verdict)
 		return apiReceipt{}, errRefused
+	}
+	if len(bytes.TrimSpace(answer)) == 0 && verdict.Result == webhook.ResultAccepted {
+		return s.unnamed(ctx, response.StatusCode, verdict)
 	}
 	var receipt apiReceipt
 	if json.Unmarshal(answer, &receipt) != nil || receipt.ID.IsZero() {
@@ -94,6 +98,36 @@ func (s sending) refused(response *http.Response, answer []byte, verdict signatu
 	}
 }
 
+// unnamed is for an answer without the id of what it took: a source may be set
+// to answer so. With a token the event is found by its key.
+func (s sending) unnamed(ctx context.Context, status int, verdict signature.Verdict) (apiReceipt, error) {
+	receipt, err := s.find(ctx, verdict.Key)
+	if err != nil {
+		return receipt, fmt.Errorf("look for the event behind an empty answer: %w", err)
+	}
+	s.taken(receipt, verdict)
+	if receipt.ID.IsZero() {
+		s.stage("", "the answer is empty because %sSTATUS=%d, so that it does not tell the event's id",
+			prefixOf(sourcePrefix, s.from.source.name), status)
+	}
+	return receipt, nil
+}
+
+// find looks a stored event up by its key. The receipt is empty where that
+// cannot be done.
+func (s sending) find(ctx context.Context, key string) (apiReceipt, error) {
+	if s.client.token == "" || key == "" {
+		return apiReceipt{}, nil
+	}
+	query := url.Values{"source": {s.from.source.name}, "key": {key}, "limit": {"1"}}
+	var list listOf[apiEvent]
+	if err := s.client.get(ctx, "/v1/events?"+query.Encode(), &list); err != nil || len(list.Items) == 0 {
+		return apiReceipt{}, err
+	}
+	newest := list.Items[0]
+	return apiReceipt{ID: newest.ID, Duplicate: newest.Duplicates > 0}, nil
+}
+
 // taken prints what the service made of an event.
 func (s sending) taken(receipt apiReceipt, verdict signature.Verdict) {
 	if s.from.verifier.Unsigned() {
@@ -107,6 +141,8 @@ func (s sending) taken(receipt apiReceipt, verdict signature.Verdict) {
 		s.stage("key", "%s (%s)", plainLine(verdict.Key), verdict.KeyFrom)
 	}
 	switch {
+	case receipt.ID.IsZero():
+		s.stage("stored", "yes")
 	case receipt.Reopened:
 		s.stage("duplicate", "of %s, whose dead delivery is tried again", receipt.ID)
 	case receipt.Duplicate:

@@ -117,6 +117,41 @@ func TestSendWithoutTokenEndsWithTheStoring(t *testing.T) {
 	says(t, out, "stored", "set WEIR_API_TOKEN")
 }
 
+// A source may be set to answer with an empty 204, as Twilio and Discord want
+// it: that is an acceptance like any other.
+func TestSendKnowsAnEmptyAnswerForWeirs(t *testing.T) {
+	t.Run("with a token the event is found by its key", func(t *testing.T) {
+		s := serveFor(t, flaky.Script{}, "WEIR_SOURCE_GITHUB_STATUS=204")
+		out, err := s.call(t, "send", "github", "--id", "7a1b")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		says(t, out, "204 No Content", "verified", "7a1b", "stored", "as 0", "default: delivered")
+		out, err = s.call(t, "send", "github", "--id", "7a1b")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		says(t, out, "204 No Content", "duplicate", "of 0")
+	})
+	t.Run("without a token it is stored, and why there is no id", func(t *testing.T) {
+		s := serveFor(t, flaky.Script{}, "WEIR_SOURCE_GITHUB_STATUS=204")
+		s.world.environ = append(s.world.environ, "WEIR_API_TOKEN=")
+		out, err := s.call(t, "send", "github")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		says(t, out, "stored", "yes", "because WEIR_SOURCE_GITHUB_STATUS=204", "set WEIR_API_TOKEN")
+	})
+	t.Run("without a key too", func(t *testing.T) {
+		s := serveFor(t, flaky.Script{}, "WEIR_SOURCE_GITHUB_STATUS=204", "WEIR_SOURCE_GITHUB_KEY=none")
+		out, err := s.call(t, "send", "github")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		says(t, out, "stored", "yes", "STATUS=204", "weir events --source github")
+	})
+}
+
 func TestSendRefusesWrongCalls(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(large, bytes.Repeat([]byte("x"), maxSendBody+1), 0o600); err != nil {
