@@ -34,6 +34,28 @@ type matter struct {
 	subject string
 }
 
+// was says in a sentence about the past what a matter was, for the message of
+// its end: what its beginning said, such as the time of the next try, does not
+// hold any more.
+func (m matter) was() string {
+	switch m.kind {
+	case alertHold:
+		name, reason, _ := strings.Cut(m.subject, " ")
+		return fmt.Sprintf("destination %s was held: %s", name, reason)
+	case alertSilent:
+		return fmt.Sprintf("source %s was silent", m.subject)
+	case alertFull:
+		return "the store was full, or nearly"
+	case alertStore:
+		return "the store could not commit"
+	case alertStuck:
+		return fmt.Sprintf("destination %s: its dispatch loop did not turn", m.subject)
+	case alertStray:
+		return fmt.Sprintf("destination %s: was not configured any more, but deliveries waited for it", m.subject)
+	}
+	return m.subject // the others have no end
+}
+
 // alerts decides what to tell a person, and when. It takes no clock and sends
 // nothing: each method returns the messages that are due because of it.
 //
@@ -109,7 +131,7 @@ func (a *alerts) end(m matter, now time.Time) []string {
 		return nil
 	}
 	c.told = false
-	return []string{fmt.Sprintf("over after %s: %s", lasted, c.text)}
+	return []string{fmt.Sprintf("over after %s: %s", lasted, m.was())}
 }
 
 // stands reports whether a matter has begun and not ended.
@@ -166,7 +188,7 @@ func (a *alerts) tick(now time.Time) []string {
 		case c.untold > 0 && !c.begun.IsZero():
 			due = append(due, c.tell(now, fmt.Sprintf("%s (began %s since the last message)", c.text, times(c.untold)))...)
 		case c.untold > 0:
-			due = append(due, c.tell(now, fmt.Sprintf("over, but it came back %s since the last message: %s", times(c.untold), c.text))...)
+			due = append(due, c.tell(now, fmt.Sprintf("over, but it came back %s since the last message: %s", times(c.untold), m.was()))...)
 			c.told = false
 		}
 	}

@@ -55,7 +55,7 @@ func TestAStoreThatCannotCommitIsTold(t *testing.T) {
 		d.committed(sqlite.Commit{Err: errors.New("one operation was wrong")})
 		d.expect(t, "that says nothing about the disk")
 		d.committed(sqlite.Commit{})
-		d.expect(t, "it is well again", "over after 1m30s: the store cannot commit: new events are answered 503")
+		d.expect(t, "it is well again", "over after 1m30s: the store could not commit")
 	})
 }
 
@@ -73,7 +73,7 @@ func TestAFullStoreIsTold(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		d.stand(alertFull, nil, time.Now())
-		d.expect(t, "room again", "over after 1m0s: the store is full: new events are answered 503")
+		d.expect(t, "room again", "over after 1m0s: the store was full, or nearly")
 	})
 }
 
@@ -119,9 +119,9 @@ func TestOfAKindOnlyWhatStandsNowGoesOn(t *testing.T) {
 		d.expect(t, "both", "a is held", "b is held", "a does not turn")
 		<-time.After(time.Minute)
 		d.stand(alertHold, []condition{b}, time.Now())
-		d.expect(t, "one is left", "over after 1m0s: a is held")
+		d.expect(t, "one is left", "over after 1m0s: destination a was held: auth")
 		d.stand(alertStuck, nil, time.Now())
-		d.expect(t, "the loop turns", "over after 1m0s: a does not turn")
+		d.expect(t, "the loop turns", "over after 1m0s: destination a: its dispatch loop did not turn")
 	})
 }
 

@@ -24,7 +24,7 @@ var alertT0 = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 func play(t *testing.T, steps []alertStep) {
 	t.Helper()
 	a := newAlerts()
-	m := matter{alertHold, "app"}
+	m := matter{alertHold, "app auth"}
 	for i, step := range steps {
 		now := alertT0.Add(time.Duration(step.minute * float64(time.Minute)))
 		var got []string
@@ -52,7 +52,7 @@ func TestAlertsBeginAndEndOnce(t *testing.T) {
 		{1, "begin", 0, nil},
 		{30, "tick", 0, nil},
 		{200, "tick", 0, nil},
-		{201, "end", 0, []string{"over after 3h21m0s: app is held"}},
+		{201, "end", 0, []string{"over after 3h21m0s: destination app was held: auth"}},
 		{202, "end", 0, nil},
 		{400, "tick", 0, nil},
 		{500, "begin", 0, []string{"app is held"}},
@@ -62,17 +62,17 @@ func TestAlertsBeginAndEndOnce(t *testing.T) {
 func TestAlertsThatComeAndGoAreSummedUpByTheHour(t *testing.T) {
 	play(t, []alertStep{
 		{0, "begin", 0, []string{"app is held"}},
-		{1, "end", 0, []string{"over after 1m0s: app is held"}},
+		{1, "end", 0, []string{"over after 1m0s: destination app was held: auth"}},
 		{2, "begin", 0, nil},
 		{3, "end", 0, nil},
 		{4, "begin", 0, nil},
 		{59, "tick", 0, nil},
 		{60, "tick", 0, []string{"app is held (began 2 times since the last message)"}},
-		{61, "end", 0, []string{"over after 57m0s: app is held"}},
+		{61, "end", 0, []string{"over after 57m0s: destination app was held: auth"}},
 		{62, "begin", 0, nil},
 		{63, "end", 0, nil},
 		{119, "tick", 0, nil},
-		{121, "tick", 0, []string{"over, but it came back once since the last message: app is held"}},
+		{121, "tick", 0, []string{"over, but it came back once since the last message: destination app was held: auth"}},
 		{300, "tick", 0, nil},
 	})
 }
@@ -98,8 +98,25 @@ func TestWhatAStartFindsIsNoNewsButItsEndIs(t *testing.T) {
 		{0, "known", 0, nil},
 		{1, "begin", 0, nil},
 		{2, "tick", 0, nil},
-		{9, "end", 0, []string{"over after 9m0s: app is held"}},
+		{9, "end", 0, []string{"over after 9m0s: destination app was held: auth"}},
 	})
+}
+
+func TestAnEndSpeaksOfThePast(t *testing.T) {
+	for m, want := range map[matter]string{
+		{alertHold, "app retry_after"}: "over after 21s: destination app was held: retry_after",
+		{alertSilent, "github"}:        "over after 21s: source github was silent",
+		{alertFull, ""}:                "over after 21s: the store was full, or nearly",
+		{alertStore, ""}:               "over after 21s: the store could not commit",
+		{alertStuck, "app"}:            "over after 21s: destination app: its dispatch loop did not turn",
+		{alertStray, "old"}:            "over after 21s: destination old: was not configured any more, but deliveries waited for it",
+	} {
+		a := newAlerts()
+		a.begin(m, "something is the matter; it is tried again later", alertT0)
+		if diff := cmp.Diff([]string{want}, a.end(m, alertT0.Add(21*time.Second))); diff != "" {
+			t.Errorf("%v: %s", m, diff)
+		}
+	}
 }
 
 func TestSummariesNameAFewThingsOnly(t *testing.T) {
@@ -120,7 +137,7 @@ func TestSummariesNameAFewThingsOnly(t *testing.T) {
 func TestNoMatterIsToldTooOften(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		a, m := newAlerts(), matter{alertHold, "app"}
+		a, m := newAlerts(), matter{alertHold, "app auth"}
 		var last time.Time
 		open, untold := false, time.Time{}
 		now := alertT0

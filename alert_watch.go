@@ -124,7 +124,7 @@ func holdText(name string, hold webhook.Hold) string {
 	if hold.Until.IsZero() {
 		return text + "; nothing is sent until somebody resumes it or changes its settings"
 	}
-	return text + "; it is tried again at " + hold.Until.UTC().Format(time.RFC3339)
+	return text + "; one delivery tests it, from " + hold.Until.UTC().Format(time.RFC3339) + " on"
 }
 
 // lookAtRoom compares the size of the store with its cap.

@@ -100,6 +100,17 @@ func TestAlertRulesAreValidAndUseSeriesThatExist(t *testing.T) {
 	}
 }
 
+// TestAPausePagesNobody: whoever paused a destination knows.
+func TestAPausePagesNobody(t *testing.T) {
+	text, err := os.ReadFile("docs/monitoring/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rule, _ := strings.Cut(string(text), "- alert: WeirDestinationNeedsPerson\n")
+	rule, _, _ = strings.Cut(rule, "labels:")
+	wants(t, rule, `unless on (instance, destination) weir_destination_held{reason="paused"} == 1`)
+}
+
 func TestTheGrafanaDashboardUsesSeriesThatExist(t *testing.T) {
 	text, err := os.ReadFile("docs/monitoring/grafana.json")
 	if err != nil {

@@ -110,12 +110,12 @@ func TestAPersonIsToldOfAHoldAndOfItsEnd(t *testing.T) {
 	inWatched(t, 401, func(w *watched) {
 		stop := w.begin()
 		w.send("a", 100)
-		wants(w.t, w.told(time.Minute, 1), "weir: destination default is held: auth, it answered 401", "tried again at 20")
+		wants(w.t, w.told(time.Minute, 1), "weir: destination default is held: auth, it answered 401", "one delivery tests it, from 20")
 		w.send("b", 100)
 		<-time.After(10 * time.Minute)
 		w.told(0, 1) // what stands is told once
 		w.sink.status.Store(200)
-		wants(w.t, w.told(2*time.Hour, 2), "weir: over after ", "destination default is held: auth")
+		wants(w.t, w.told(2*time.Hour, 2), "weir: over after ", ": destination default was held: auth")
 		w.wait(time.Minute, "delivered", 2)
 		w.sink.status.Store(422)
 		w.send("c", 100)
@@ -178,7 +178,7 @@ func TestB83ASourceThatFallsSilentIsMissed(t *testing.T) {
 			w.t.Errorf("missed after %s", silent)
 		}
 		w.send("again", 100)
-		wants(w.t, w.told(time.Minute, 2), "weir: over after ", "source github is silent")
+		wants(w.t, w.told(time.Minute, 2), "weir: over after ", ": source github was silent")
 		stop()
 	})
 }
