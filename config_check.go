@@ -78,6 +78,7 @@ func (l loaded) checkGlobal(found *problems) {
 	if l.env.has("WEIR_METRICS_ADDR") && sameListener(string(l.global.MetricsAddr), l.addr(new(problems))) {
 		found.add("WEIR_METRICS_ADDR", "is the address of the service itself")
 	}
+	l.doubtPublicURL(found)
 	if l.global.MaxInflight < l.global.MaxBody {
 		found.warn("WEIR_MAX_INFLIGHT", "is less than WEIR_MAX_BODY: the largest bodies cannot come in")
 	}

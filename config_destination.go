@@ -15,6 +15,7 @@ func (l loaded) resolveDestinations(found *problems) []destinationSettings {
 	l.checkForwardURL(found)
 	for _, destination := range l.destinations {
 		l.checkDestination(destination, found)
+		l.doubtDestination(destination, found)
 		list = append(list, l.resolveDestination(destination))
 	}
 	l.checkCycles(found)

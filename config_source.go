@@ -22,6 +22,7 @@ func (l loaded) resolveSource(source namedSource, found *problems) sourceSetting
 	scheme := l.schemeOf(source, found)
 	if scheme != "" {
 		l.checkSecret(source, scheme, found)
+		l.doubtSource(source, scheme, found)
 		l.checkIgnored(source, scheme, found)
 		l.checkScheme(source, scheme, found)
 	}
