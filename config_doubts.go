@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 )
@@ -80,4 +84,13 @@ func (l loaded) isSelf(target *url.URL) bool {
 	address := net.ParseIP(target.Hostname())
 	here := target.Hostname() == "localhost" || address != nil && (address.IsLoopback() || address.IsUnspecified())
 	return err == nil && here && target.Port() == port
+}
+
+// doubtFolder warns of a database whose folder is not there. Settings may be
+// looked at on another machine than they are for, so that it is no fault.
+func doubtFolder(database string, found *problems) {
+	folder := filepath.Dir(database)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		found.warn("WEIR_DATABASE", "there is no folder %s on this machine; serve does not make it", folder)
+	}
 }

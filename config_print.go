@@ -24,6 +24,7 @@ func configCommand(_ context.Context, w world, args []string) error {
 	if err := found.err(); err != nil {
 		return err
 	}
+	doubtFolder(resolved.database, &found)
 	for _, warning := range found.warnings {
 		fmt.Fprintf(w.stderr, "weir: warning: %s\n", warning)
 	}

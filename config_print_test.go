@@ -132,3 +132,10 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("a plain house: %v, warnings %q", err, got.warnings)
 	}
 }
+
+func TestConfigWarnsOfAMissingFolder(t *testing.T) {
+	_, warnings := configWords(t, houseWith("WEIR_DATABASE=/no such folder/weir.db"), "--check")
+	if !strings.Contains(warnings, "WEIR_DATABASE: there is no folder /no such folder") {
+		t.Errorf("warnings: %q", warnings)
+	}
+}
