@@ -114,7 +114,8 @@ type apiStats struct {
 		Outgoing   int `json:"outgoing"`
 		Delivered  int `json:"delivered"`
 	} `json:"totals"`
-	Amplification *float64 `json:"amplification"`
+	Amplification *float64  `json:"amplification"`
+	CountedSince  time.Time `json:"counted_since"`
 }
 
 // apiReceipt is the answer to a webhook.

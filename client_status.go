@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -90,11 +91,28 @@ func (c *client) printService(ctx context.Context, out io.Writer) error {
 	for _, d := range destinations.Items {
 		printDestination(out, d, now)
 	}
-	fmt.Fprintln(out, "\nsources")
+	fmt.Fprintln(out, "\nsources, counted since the start"+atStart(stats.CountedSince, now))
 	printSources(out, sources.Items, now)
-	fmt.Fprintln(out, "\nthe last hour")
+	fmt.Fprintln(out, "\n"+stretch(stats.CountedSince, now))
 	printStats(out, stats)
 	return nil
+}
+
+// stretch names the time that the traffic is of: an hour, or less where the
+// service has counted for less.
+func stretch(since, now time.Time) string {
+	if !since.IsZero() && now.Sub(since) < time.Hour {
+		return "since the start" + atStart(since, now)
+	}
+	return "the last hour"
+}
+
+// atStart tells when the service began to count, where it says so.
+func atStart(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return " at " + moment(since, now)
 }
 
 // printDestination writes a destination's state, why, and what is queued.
@@ -108,10 +126,11 @@ func printDestination(out io.Writer, d apiDestination, now time.Time) {
 		}
 		fmt.Fprintf(out, "    why     %s: %s\n", reason, because)
 		fmt.Fprintf(out, "    since   %s\n", moment(since, now))
-		fmt.Fprintf(out, "    next    %s\n", nextRequest(until, now))
+		fmt.Fprintf(out, "    next    %s\n", nextRequest(d, until, now))
 	}
 	if d.Hold != nil && d.Hold.NeedsOperator {
-		fmt.Fprintf(out, "    action  needed: no waiting is expected to end this (docs/holds.md)\n")
+		fmt.Fprintf(out, "    action  needed: %s\n", cmp.Or(webhook.HoldRemedy(d.Hold.Reason, d.Name),
+			"It asks for a wait longer than MAX_HOLD. Raise the allowance there, or resume to try at once."))
 	}
 	fmt.Fprintf(out, "    queue   %d pending%s, %d dead\n", d.Queue.Pending, waitingFor(d.Queue.WaitingFor), d.Queue.Dead)
 	if !d.OldestDueAt.IsZero() {
@@ -120,10 +139,18 @@ func printDestination(out io.Writer, d apiDestination, now time.Time) {
 	fmt.Fprintf(out, "    last    %s\n", lastTime("success", d.LastSuccessAt, now))
 }
 
-// nextRequest tells when something is sent again.
-func nextRequest(until, now time.Time) string {
-	if until.IsZero() {
+// nextRequest tells when something is sent again. A test needs a delivery: when
+// its time has come, it goes with the next one.
+func nextRequest(d apiDestination, until, now time.Time) string {
+	switch {
+	case until.IsZero():
 		return "none until somebody resumes it"
+	case d.Queue.Pending == 0 && !until.After(now):
+		return "one request, with the next event"
+	case d.Queue.Pending == 0:
+		return "one request, with the next event after " + moment(until, now)
+	case !until.After(now):
+		return "one request, with the next delivery that is due"
 	}
 	return "one request " + moment(until, now)
 }

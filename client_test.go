@@ -59,7 +59,7 @@ func TestADeadDeliveryIsFoundExplainedAndRepaired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, out, "destinations", "default: ready", "1 dead", "sources", "github", "1 accepted", "the last hour", "received 1")
+	says(t, out, "destinations", "default: ready", "1 dead", "sources, counted since the start at ", "github", "1 accepted", "\nsince the start at ", "received 1")
 
 	out, err = s.call(t, "redeliver", "--filter", "state=dead,reason=rejected")
 	if err != nil {
@@ -116,7 +116,7 @@ func TestStatusTellsWhyADestinationIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, out, "default: held", "why     auth: it refuses our credentials; it answered 401 Unauthorized: invalid_api_key",
-		"since", "next    one request", "action  needed", "queue   1 pending (1 auth)", "no success so far")
+		"since", "next    one request", "action  needed: Correct the credentials in WEIR_DESTINATION_DEFAULT_HEADERS", "queue   1 pending (1 auth)", "no success so far")
 }
 
 func TestEventsFilterPageAndJSON(t *testing.T) {

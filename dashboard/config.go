@@ -44,6 +44,8 @@ type Config struct {
 	Waiting func(webhook.Status, webhook.Delivery, time.Time) (webhook.WaitingFor, time.Time)
 	// Minutes returns the traffic of the last n minutes, oldest first.
 	Minutes func(now time.Time, n int) []webhook.Minute
+	// Since is when the counting of Minutes began; zero where it is not known.
+	Since time.Time
 	// Stuck names the destinations whose dispatch loops do not turn.
 	Stuck func(now time.Time) []string
 	// StallAfter is the age of the oldest due delivery from which on

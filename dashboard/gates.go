@@ -15,9 +15,11 @@ type destinationView struct {
 	// State is Ready, Held or Paused; Why is the most important reason.
 	State string
 	Why   string
-	// Next is when a request may go again; Probe says that it is only one.
+	// Next is when a request may go again; Probe says that it is only one,
+	// and Idle that its time has come and nothing is there to be sent.
 	Next  moment
 	Probe bool
+	Idle  bool
 	Holds []holdView
 	Queue webhook.Queue
 	// OldestDue is the earliest next time of what is due.
@@ -50,6 +52,9 @@ type holdView struct {
 	Rule   string
 	Said   saidView
 	Person bool
+	// Idle says that the time of its next try has come, and nothing is there
+	// to be sent.
+	Idle bool
 }
 
 // waitingCount is how many deliveries wait for one thing.
@@ -132,12 +137,22 @@ func (d *destinationView) describe(v visit, status webhook.Status) {
 		d.Why, d.Next = waitingWords(gate.WaitingFor), v.at(gate.Until)
 	}
 	d.Probe = len(d.Holds) > 0
+	d.Idle = d.idle(d.Next)
+	for i := range d.Holds {
+		d.Holds[i].Idle = d.idle(d.Holds[i].Until)
+	}
+}
+
+// idle reports that the destination may be tried by now, and that nothing
+// waits: the try goes with the next delivery.
+func (d *destinationView) idle(next moment) bool {
+	return len(d.Holds) > 0 && d.Queue.Pending == 0 && !next.None() && !next.At.After(next.Now)
 }
 
 func (v visit) hold(hold webhook.Hold, name string) holdView {
 	return holdView{
 		Reason: string(hold.Reason), Words: waitingWords(webhook.WaitingFor(hold.Reason)),
-		Advice: advice(hold.Reason, name), Since: v.at(hold.Since), Until: v.at(hold.Until),
+		Advice: webhook.HoldRemedy(hold.Reason, name), Since: v.at(hold.Since), Until: v.at(hold.Until),
 		From: hold.From, Probes: hold.Probes, Status: hold.Status, Rule: hold.Rule,
 		Said: said(hold.Evidence), Person: hold.NeedsOperator,
 	}

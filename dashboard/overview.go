@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"strconv"
+	"time"
 
 	"weir/webhook"
 )
@@ -11,9 +12,12 @@ const overviewMinutes = 60
 
 // overviewView is what the overview shows.
 type overviewView struct {
-	Verdict      verdict
-	Figures      []field
-	Minutes      []minuteView
+	Verdict verdict
+	Figures []field
+	Minutes []minuteView
+	// Start is when counting began, none where that is longer ago than the
+	// overview looks back.
+	Start        moment
 	Destinations []destinationView
 }
 
@@ -32,6 +36,9 @@ func (d *Dashboard) overview(v visit) (page, error) {
 	view := overviewView{
 		Destinations: destinations,
 		Verdict:      judge(destinations, d.config.Stuck(v.now), d.config.StallAfter),
+	}
+	if v.now.Sub(d.config.Since) < overviewMinutes*time.Minute {
+		view.Start = v.at(d.config.Since)
 	}
 	var sum webhook.Minute
 	for _, m := range d.config.Minutes(v.now, overviewMinutes) {

@@ -22,6 +22,36 @@ func TestOverviewSaysFirstWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestAHoldWithNothingQueuedPromisesNoTry(t *testing.T) {
+	r, past := example(), time.Now().Add(-time.Minute)
+	for name, hold := range map[string]webhook.Hold{
+		"asked to wait":  {Reason: webhook.HoldRetryAfter, Since: past, Until: past},
+		"needs a person": {Reason: webhook.HoldAuth, Since: past, Until: past, NeedsOperator: true},
+	} {
+		r.statuses["app"], r.queues["app"] = held(hold), webhook.Queue{}
+		b := serve(t, r).login(t)
+		overview, destinations := b.page("/"), b.page("/destinations")
+		wants(t, overview, "The next delivery tests it.", "with the next delivery")
+		wants(t, destinations, "The next delivery tests it.", "Its time has passed: the next delivery tests it.")
+		if text := overview + destinations; strings.Contains(text, "on by itself") || strings.Contains(text, "try may go") || strings.Contains(text, "Next try") {
+			t.Errorf("%s: a try is promised", name)
+		}
+		r.queues["app"] = webhook.Queue{Pending: 1, Due: 1}
+		wants(t, b.page("/"), "The next try may go")
+	}
+}
+
+func TestTheOverviewNamesTheTimeThatItsFiguresAreOf(t *testing.T) {
+	for want, since := range map[string]time.Time{
+		"Since the start <time": time.Now().Add(-12 * time.Minute),
+		"The last hour":         time.Now().Add(-2 * time.Hour),
+	} {
+		s := serve(t, example())
+		s.config.Since = since
+		wants(t, s.login(t).page("/"), want)
+	}
+}
+
 // at returns a view of a destination as of noon.
 func at(status webhook.Status, queue webhook.Queue) destinationView {
 	v := newVisit(nil, session{}, noon)
@@ -213,7 +243,7 @@ func TestEveryWordHasASentence(t *testing.T) {
 		}
 	}
 	for _, reason := range webhook.HoldReasons() {
-		if got := advice(reason, "my-app"); got == "" && reason != webhook.HoldRetryAfter {
+		if got := webhook.HoldRemedy(reason, "my-app"); got == "" && reason != webhook.HoldRetryAfter {
 			t.Errorf("%s has no advice", reason)
 		}
 	}
@@ -230,7 +260,7 @@ func TestEveryWordHasASentence(t *testing.T) {
 			t.Errorf("%s has the tone %s", outcome, outcomeTone(outcome))
 		}
 	}
-	wants(t, advice(webhook.HoldAuth, "my-app"), "WEIR_DESTINATION_MY_APP_HEADERS")
+	wants(t, webhook.HoldRemedy(webhook.HoldAuth, "my-app"), "WEIR_DESTINATION_MY_APP_HEADERS")
 }
 
 func TestFaultsAreAnsweredAndLoggedOnce(t *testing.T) {

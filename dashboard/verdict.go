@@ -19,8 +19,10 @@ type verdict struct {
 type point struct {
 	Tone tone
 	Text string
-	// When is the time of the next try, none where it has none.
+	// When is the time of the next try, none where it has none; Idle says
+	// that it has come, and goes with the next delivery.
 	When moment
+	Idle bool
 	Link string
 	// Call is the text of the link.
 	Call string
@@ -51,6 +53,9 @@ func judge(destinations []destinationView, stuck []string, stallAfter time.Durat
 		v.Short, v.Sentence = "Something needs you", "Something needs you. Nothing is lost: what cannot be delivered now waits."
 	case toneWait:
 		v.Short, v.Sentence = "Waiting", fmt.Sprintf("weir waits as it was asked to, and will go on by itself: %s waiting.", are(pending))
+		if pending == 0 {
+			v.Sentence = "weir waits as it was asked to, and nothing is queued: the next delivery tests whether it may go on."
+		}
 	default:
 		v.Short, v.Sentence = "Flowing, with dead letters", "What comes in goes out, but some deliveries are dead."
 	}
@@ -78,20 +83,20 @@ func (d destinationView) points(stallAfter time.Duration) []point {
 	late := !d.OldestDue.None() && d.OldestDue.Now.Sub(d.OldestDue.At) > stallAfter
 	switch {
 	case d.PausedByHand:
-		points = append(points, point{toneWait, fmt.Sprintf("%s is paused by an operator; %s waiting.", d.Name, are(d.Queue.Pending)), moment{}, link, "Resume"})
+		points = append(points, point{Tone: toneWait, Text: fmt.Sprintf("%s is paused by an operator; %s waiting.", d.Name, are(d.Queue.Pending)), Link: link, Call: "Resume"})
 	case d.NeedsPerson:
-		points = append(points, point{toneBad, fmt.Sprintf("%s: %s, and waiting alone will not help. %s", d.Name, d.Why, d.advice()), d.Next, link, "Look"})
+		points = append(points, point{Tone: toneBad, Text: fmt.Sprintf("%s: %s, and waiting alone will not help. %s", d.Name, d.Why, d.advice()), When: d.Next, Idle: d.Idle, Link: link, Call: "Look"})
 	case len(d.Holds) > 0:
-		points = append(points, point{toneWait, fmt.Sprintf("%s: %s; %s waiting.", d.Name, d.Why, are(d.Queue.Pending)), d.Next, link, "Why"})
+		points = append(points, point{Tone: toneWait, Text: fmt.Sprintf("%s: %s; %s waiting.", d.Name, d.Why, are(d.Queue.Pending)), When: d.Next, Idle: d.Idle, Link: link, Call: "Why"})
 	case late:
-		points = append(points, point{toneBad, fmt.Sprintf("%s is not held, but its oldest delivery has been due for %s.", d.Name, span(d.OldestDue.Now.Sub(d.OldestDue.At))), moment{}, link, "Look"})
+		points = append(points, point{Tone: toneBad, Text: fmt.Sprintf("%s is not held, but its oldest delivery has been due for %s.", d.Name, span(d.OldestDue.Now.Sub(d.OldestDue.At))), Link: link, Call: "Look"})
 	}
 	if d.Queue.Dead > 0 {
 		verb := "are"
 		if d.Queue.Dead == 1 {
 			verb = "is"
 		}
-		points = append(points, point{toneCalm, fmt.Sprintf("%s to %s %s dead.", count(d.Queue.Dead, "delivery"), d.Name, verb), moment{}, "/dead", "Dead letters"})
+		points = append(points, point{Tone: toneCalm, Text: fmt.Sprintf("%s to %s %s dead.", count(d.Queue.Dead, "delivery"), d.Name, verb), Link: "/dead", Call: "Dead letters"})
 	}
 	return points
 }

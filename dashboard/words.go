@@ -1,10 +1,6 @@
 package dashboard
 
-import (
-	"strings"
-
-	"weir/webhook"
-)
+import "weir/webhook"
 
 // waitingWords says what a delivery waits for.
 func waitingWords(waitingFor webhook.WaitingFor) string {
@@ -35,25 +31,6 @@ func waitingWords(waitingFor webhook.WaitingFor) string {
 		return "its turn: it is next"
 	default:
 		return visible(string(waitingFor))
-	}
-}
-
-// advice says what a person can do about a hold; "" when waiting is enough.
-func advice(reason webhook.HoldReason, destination string) string {
-	variable := "WEIR_DESTINATION_" + strings.ToUpper(strings.ReplaceAll(destination, "-", "_"))
-	switch reason {
-	case webhook.HoldPaused:
-		return "Resume it when the downstream is ready."
-	case webhook.HoldGone:
-		return "Correct " + variable + "_URL and restart, or resume if the address is right again."
-	case webhook.HoldAuth:
-		return "Correct the credentials in " + variable + "_HEADERS or its URL and restart, or resume if the downstream was corrected."
-	case webhook.HoldMisdirected:
-		return "Check " + variable + "_URL: path, method and redirects. Then restart, or resume to try at once."
-	case webhook.HoldQuota:
-		return "Wait for the reset, or raise the allowance at the downstream and resume."
-	default:
-		return ""
 	}
 }
 

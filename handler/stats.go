@@ -18,6 +18,9 @@ const keepMinutes = 24 * 60
 // process began. Its memory is bounded: a few megabytes when every minute of a
 // day had traffic.
 type Stats struct {
+	// since is when counting began.
+	since time.Time
+
 	mu sync.Mutex // guards what is below
 	// minutes is a ring: the minute m since the epoch is at m % keepMinutes.
 	minutes [keepMinutes]minute
@@ -41,9 +44,9 @@ type sourceStats struct {
 	secretAt     time.Time
 }
 
-// NewStats returns empty Stats.
+// NewStats returns empty Stats, which count from now on.
 func NewStats() *Stats {
-	return &Stats{sources: map[string]*sourceStats{}}
+	return &Stats{since: time.Now(), sources: map[string]*sourceStats{}}
 }
 
 // at returns the counts of the minute that holds a moment.
@@ -148,6 +151,9 @@ type statsView struct {
 	// Amplification is outgoing requests ÷ events delivered or tried; null
 	// without any.
 	Amplification *float64 `json:"amplification"`
+	// CountedSince is when the process began to count: before it, minutes are
+	// empty whatever came.
+	CountedSince stamp `json:"counted_since"`
 }
 
 type minuteView struct {
@@ -183,6 +189,9 @@ func (s *Stats) recent(now time.Time, n int) []minute {
 	return list
 }
 
+// Since is when counting began.
+func (s *Stats) Since() time.Time { return s.since }
+
 // Minutes returns the last n minutes, at most a day, oldest first and the
 // running one included.
 func (s *Stats) Minutes(now time.Time, n int) []webhook.Minute {
@@ -200,7 +209,7 @@ func (s *Stats) Minutes(now time.Time, n int) []webhook.Minute {
 func (s *Stats) view(now time.Time, n int) statsView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	view := statsView{Minutes: make([]minuteView, 0, n)}
+	view := statsView{Minutes: make([]minuteView, 0, n), CountedSince: stamp(s.since)}
 	var totals webhook.Minute
 	events := &sketch{}
 	for _, m := range s.recent(now, n) {

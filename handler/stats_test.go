@@ -45,6 +45,9 @@ func TestStatsCountByTheMinute(t *testing.T) {
 	if view.Amplification == nil || *view.Amplification != 3 || *view.Minutes[1].Amplification != 2 || view.Minutes[2].Amplification != nil {
 		t.Errorf("amplification %v", view.Amplification)
 	}
+	if !time.Time(view.CountedSince).Equal(s.Since()) || s.Since().IsZero() {
+		t.Errorf("counted since %v, not %v", view.CountedSince, s.Since())
+	}
 	if view.Totals.Outgoing != 3 || view.Totals.Received != 5 {
 		t.Errorf("totals %+v", view.Totals)
 	}
