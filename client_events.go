@@ -29,7 +29,7 @@ func eventsCommand(ctx context.Context, w world, args []string) error {
 		return unlessHelped(err)
 	}
 	return asOperator(w, func(c *client) error {
-		l := listing{call: call, client: c, show: showEvent(w.stdout, call), notes: w.stderr}
+		l := listing{call: call, client: c, table: &eventTable{out: w.stdout, json: call.json}, notes: w.stderr}
 		if call.follow {
 			return l.follow(ctx)
 		}
@@ -44,7 +44,7 @@ func parseEvents(w world, args []string) (eventsCall, error) {
 	for _, name := range []string{"source", "key", "state", "destination"} {
 		flags.Func(name, "", func(value string) error {
 			call.query.Set(name, value)
-			return nil
+			return checkFilter(name, value)
 		})
 	}
 	for _, name := range []string{"since", "until"} {
@@ -78,26 +78,40 @@ func (r *eventRow) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &r.apiEvent)
 }
 
-// showEvent returns what prints an event: as JSON, or as the row of a table
-// whose head is printed at once.
-func showEvent(out io.Writer, call eventsCall) func(eventRow) error {
-	if call.json {
-		return func(e eventRow) error {
-			_, err := fmt.Fprintf(out, "%s\n", e.text)
-			return err
-		}
+// eventTable prints events: as JSON, or as the rows of a table. Its head waits
+// for the first answer, so that it does not stand above an error.
+type eventTable struct {
+	out  io.Writer
+	json bool
+	rows int
+	head bool // is printed
+}
+
+const eventLine = "%-36s  %-20s  %-16s  %-36s  %8s  %s\n"
+
+// begin prints the head, once.
+func (t *eventTable) begin() {
+	if !t.json && !t.head {
+		fmt.Fprintf(t.out, eventLine, "EVENT", "RECEIVED", "SOURCE", "KEY", "BYTES", "DELIVERIES")
 	}
-	const row = "%-36s  %-20s  %-16s  %-36s  %8s  %s\n"
-	fmt.Fprintf(out, row, "EVENT", "RECEIVED", "SOURCE", "KEY", "BYTES", "DELIVERIES")
-	return func(e eventRow) error {
-		key := plainLine(e.Key)
-		if e.Duplicates > 0 {
-			key += fmt.Sprintf(" ×%d", e.Duplicates+1)
-		}
-		_, err := fmt.Fprintf(out, row, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
-			e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e.apiEvent))
+	t.head = true
+}
+
+// show prints an event.
+func (t *eventTable) show(e eventRow) error {
+	t.begin()
+	t.rows++
+	if t.json {
+		_, err := fmt.Fprintf(t.out, "%s\n", e.text)
 		return err
 	}
+	key := plainLine(e.Key)
+	if e.Duplicates > 0 {
+		key += fmt.Sprintf(" ×%d", e.Duplicates+1)
+	}
+	_, err := fmt.Fprintf(t.out, eventLine, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
+		e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e.apiEvent))
+	return err
 }
 
 // deliveriesOf tells in a few words how the deliveries of an event stand.
@@ -120,14 +134,21 @@ func deliveriesOf(e apiEvent) string {
 type listing struct {
 	call   eventsCall
 	client *client
-	show   func(eventRow) error
+	table  *eventTable
 	// notes is for what is no event.
 	notes io.Writer
 }
 
 // newestFirst prints the list as the service gives it.
 func (l listing) newestFirst(ctx context.Context) error {
-	return l.each(ctx, l.call.query, l.call.limit, l.show)
+	if err := l.each(ctx, l.call.query, l.call.limit, l.table.show); err != nil {
+		return err
+	}
+	l.table.begin()
+	if l.table.rows == 0 {
+		l.client.noteStrangers(ctx, l.notes, namesIn(l.call.query))
+	}
+	return nil
 }
 
 // each reads page after page, up to so many events, and does something with

@@ -32,12 +32,16 @@ func (l listing) follow(ctx context.Context) error {
 	if err != nil {
 		return unlessEnded(ctx, err)
 	}
+	l.table.begin()
+	if len(rows) == 0 {
+		l.client.noteStrangers(ctx, l.notes, namesIn(l.call.query))
+	}
 	tick := time.NewTicker(eventsEvery)
 	defer tick.Stop()
 	for away := false; ; {
 		for _, row := range slices.Backward(rows) {
 			if seen.add(row.apiEvent) {
-				if err := l.show(row); err != nil {
+				if err := l.table.show(row); err != nil {
 					return err
 				}
 			}

@@ -32,7 +32,11 @@ func redeliverCommand(ctx context.Context, w world, args []string) error {
 		if call.filter == nil {
 			return c.redeliverOne(ctx, w.stdout, call)
 		}
-		return c.redeliverMany(ctx, w.stdout, call)
+		found, err := c.redeliverMany(ctx, w.stdout, call)
+		if err == nil && found == 0 {
+			c.noteStrangers(ctx, w.stderr, call.filter)
+		}
+		return err
 	})
 }
 
@@ -81,6 +85,9 @@ func parseFilter(text string) (map[string]string, error) {
 			}
 			value = at.UTC().Format(time.RFC3339Nano)
 		}
+		if err := checkFilter(name, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		if _, twice := filter[name]; twice {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
@@ -89,8 +96,20 @@ func parseFilter(text string) (map[string]string, error) {
 	return filter, nil
 }
 
-// redeliverOne makes one delivery pending again.
+// redeliverOne makes one delivery pending again. Nothing happens to one that is
+// pending: then that is said, and what it waits for.
 func (c *client) redeliverOne(ctx context.Context, out io.Writer, call redeliverCall) error {
+	var event apiEvent
+	if err := c.get(ctx, "/v1/events/"+call.id.String(), &event); err != nil {
+		return err
+	}
+	for _, d := range event.Deliveries {
+		if d.Destination == call.destination && d.State == webhook.Pending {
+			_, err := fmt.Fprintf(out, "%s to %s is pending already, and is left so: %s\n",
+				call.id, call.destination, standing(d, time.Now()))
+			return err
+		}
+	}
 	path := fmt.Sprintf("/v1/events/%s/deliveries/%s/redeliver", call.id, url.PathEscape(call.destination))
 	var changed struct {
 		State webhook.State `json:"state"`
@@ -119,22 +138,41 @@ type bulkAnswer struct {
 }
 
 // redeliverMany counts what matches and, when told to, sends it again, in as
-// many steps as the service needs.
-func (c *client) redeliverMany(ctx context.Context, out io.Writer, call redeliverCall) error {
+// many steps as the service needs. It returns how many match.
+func (c *client) redeliverMany(ctx context.Context, out io.Writer, call redeliverCall) (int, error) {
 	ask := bulkAsk{Filter: call.filter, DryRun: true, Force: call.force}
 	var count bulkAnswer
 	if err := c.post(ctx, "/v1/redeliver", exchange{body: ask, into: &count}); err != nil {
-		return err
+		return 0, err
 	}
 	fmt.Fprintf(out, "matching deliveries: %s\n", atLeast(count))
-	switch {
+	switch sendable := count.Matched - count.Skipped; {
 	case count.Matched == 0:
-		return nil
-	case !call.yes:
+		return 0, nil
+	case call.waits():
+		_, err := fmt.Fprintln(out, "they are pending already: nothing is to be sent again")
+		return count.Matched, err
+	case sendable == 0 && !count.More:
+		_, err := fmt.Fprintln(out, "none can be sent again: delivered or too large, they need --force")
+		return count.Matched, err
+	case count.Skipped > 0:
+		fmt.Fprintf(out, "%d of them are delivered or too large, and need --force\n", count.Skipped)
+	}
+	if !call.yes {
 		_, err := fmt.Fprintln(out, "nothing was sent; with --yes they are")
-		return err
+		return count.Matched, err
 	}
 	ask.DryRun = false
+	return count.Matched, c.redeliverAll(ctx, out, ask)
+}
+
+// waits reports whether the filter selects what is pending.
+func (c redeliverCall) waits() bool {
+	return c.filter["state"] == string(webhook.Pending) || c.filter["waiting_for"] != ""
+}
+
+// redeliverAll asks until nothing more matches.
+func (c *client) redeliverAll(ctx context.Context, out io.Writer, ask bulkAsk) error {
 	for sent := 0; ; {
 		var done bulkAnswer
 		if err := c.post(ctx, "/v1/redeliver", exchange{body: ask, into: &done}); err != nil {

@@ -258,7 +258,7 @@ func TestBulkRedelivery(t *testing.T) {
 	h.engine.delivery(7).Reason = webhook.DeadTooLarge
 	count := h.operator("POST /v1/redeliver", `{"filter":{"state":"dead"},"dry_run":true}`)
 	wants(t, count, http.StatusOK)
-	if got := decode[bulkResult](t, count.Body.Bytes()); got.Matched != 450 || got.Redelivered != 0 || !got.DryRun {
+	if got := decode[bulkResult](t, count.Body.Bytes()); got.Matched != 450 || got.Redelivered != 0 || got.Skipped != 1 || !got.DryRun {
 		t.Errorf("counted %+v", got)
 	}
 	if h.engine.delivery(0).State != webhook.Dead {

@@ -83,7 +83,8 @@ type bulk struct {
 type bulkResult struct {
 	DryRun  bool `json:"dry_run"`
 	Matched int  `json:"matched"`
-	// Redelivered are pending again; Skipped were refused by their state.
+	// Redelivered are pending again; Skipped were refused by their state, or
+	// would be as far as a dry run can tell.
 	Redelivered int `json:"redelivered"`
 	Skipped     int `json:"skipped"`
 	// More says that Matched has reached its bound: ask again for the rest.
@@ -151,7 +152,9 @@ func (h *api) redeliverAll(ctx context.Context, ask bulk, selected selection) (b
 		if err != nil {
 			return done, err
 		}
-		if !ask.DryRun {
+		if ask.DryRun {
+			done.Skipped += ask.unsendable(found.Items)
+		} else {
 			at := start.Add(time.Duration(done.Matched) * bulkSpacing)
 			if err := h.redeliverPage(ctx, ask, found.Items, pageOf{at: at, done: &done}); err != nil {
 				return done, err
@@ -167,6 +170,18 @@ func (h *api) redeliverAll(ctx context.Context, ask bulk, selected selection) (b
 		}
 		selected.query.After = found.Next
 	}
+}
+
+// unsendable counts what the store would refuse to send again. Bodies that
+// retention has removed are found only when it is tried.
+func (b bulk) unsendable(items []webhook.Delivery) int {
+	n := 0
+	for _, d := range items {
+		if !b.Force && (d.State == webhook.Delivered || d.Reason == webhook.DeadTooLarge) {
+			n++
+		}
+	}
+	return n
 }
 
 // pageOf says when a page's first attempts may go and where to count.
