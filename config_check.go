@@ -116,9 +116,17 @@ func (e environment) ephemeralHost() string {
 // checkListed notes names that no destination bears. It does not repeat them:
 // they may be something else that was pasted.
 func (l loaded) checkListed(key string, wanted []string, found *problems) {
+	if found.has("WEIR_DESTINATIONS") {
+		return // it is not known which there are
+	}
 	for i, name := range wanted {
 		if slices.Contains(l.global.Destinations, name) {
 			continue
+		}
+		if l.onlyDefault(key, wanted) {
+			found.add(key, "is not set, and its default is %s, which WEIR_DESTINATIONS does not list; set it to a name that it lists",
+				defaultDestination)
+			return
 		}
 		which := "the name"
 		if len(wanted) > 1 {
@@ -126,4 +134,10 @@ func (l loaded) checkListed(key string, wanted []string, found *problems) {
 		}
 		found.add(key, "%s is no destination that WEIR_DESTINATIONS lists", which)
 	}
+}
+
+// onlyDefault reports whether a list is not what somebody wrote, but the
+// default of a TO.
+func (l loaded) onlyDefault(key string, wanted []string) bool {
+	return !l.env.has(key) && len(wanted) == 1 && wanted[0] == defaultDestination
 }

@@ -52,7 +52,7 @@ func (l loaded) checkForwardURL(found *problems) {
 // checkDestination checks one destination.
 func (l loaded) checkDestination(destination namedDestination, found *problems) {
 	prefix, given := destination.prefix, destination.config
-	if destination.name != defaultDestination && !l.env.has(prefix+"URL") {
+	if destination.name != defaultDestination && !l.env.has(prefix+"URL") && !found.has("WEIR_DESTINATIONS") {
 		found.add(prefix+"URL", "is required: where webhooks go")
 	}
 	if given.BackoffMax < given.Backoff && !found.has(prefix+"BACKOFF") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,6 +37,49 @@ func (known *vocabulary) hasOwnerOf(key string) bool {
 	})
 }
 
+// nearName is how many letters a slip changes in a name.
+const nearName = 2
+
+// checkSlips notes a list that has a name without any setting, where a name
+// near by has some but is not listed: the slip is in the list, and all that
+// would follow from it is noise.
+func (e environment) checkSlips(known vocabulary, found *problems) {
+	for _, kind := range ownedKinds() {
+		for _, owner := range known.owners {
+			if !strings.HasPrefix(owner, kind.prefix) || e.mayBeBare(owner) {
+				continue
+			}
+			for _, name := range e.unlisted(kind.prefix, known) {
+				if distance(prefixOf(kind.prefix, name), owner) <= nearName {
+					found.add(kind.list, "has a name for which nothing is set, and not %s, for which there are settings; did you mean %s?", name, name)
+				}
+			}
+		}
+	}
+}
+
+// mayBeBare reports whether a source or destination has settings, or needs none
+// of its own.
+func (e environment) mayBeBare(owner string) bool {
+	for key := range e {
+		if strings.HasPrefix(key, owner) {
+			return true
+		}
+	}
+	return owner == prefixOf(destinationPrefix, defaultDestination)
+}
+
+// unlisted returns the names that have settings and no place in the list.
+func (e environment) unlisted(prefix string, known vocabulary) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(e)) {
+		if name := ownerOf(key, prefix); name != "" && !known.hasOwnerOf(key) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 // checkKnown notes every variable that begins with WEIR_ and that nothing
 // reads: it is a mistyped name, or belongs to a source or destination that is
 // not listed.
@@ -66,18 +110,42 @@ func (e environment) fromKubernetes(key string) bool {
 // unknownReason says what may have been meant.
 func (known *vocabulary) unknownReason(key string) string {
 	reason, edits := "is not a setting", len(key)/2
-	for _, kind := range []struct{ prefix, list string }{
-		{sourcePrefix, "WEIR_SOURCES"}, {destinationPrefix, "WEIR_DESTINATIONS"},
-	} {
+	for _, kind := range ownedKinds() {
 		if name := ownerOf(key, kind.prefix); name != "" && !known.hasOwnerOf(key) {
 			// Another owner's setting is near by nature: only a slip counts.
 			reason, edits = "is not read: "+kind.list+" does not list "+name, 3
 		}
 	}
-	if nearest := nearestName(key, slices.Sorted(maps.Keys(known.keys)), edits); nearest != "" {
-		return reason + "; did you mean " + nearest + "?"
+	near := cmp.Or(known.withOwner(key), nearestName(key, slices.Sorted(maps.Keys(known.keys)), edits))
+	if near != "" {
+		return reason + "; did you mean " + near + "?"
 	}
 	return reason + "; weir help lists all"
+}
+
+// ownedKinds are the two kinds of settings that have a name in them, and where
+// the names are listed.
+func ownedKinds() [2]struct{ prefix, list string } {
+	return [...]struct{ prefix, list string }{{sourcePrefix, "WEIR_SOURCES"}, {destinationPrefix, "WEIR_DESTINATIONS"}}
+}
+
+// withOwner returns what was meant by the setting of a source or destination
+// that was written without a name, such as WEIR_MAX_AGE; "" when it is none.
+func (known *vocabulary) withOwner(key string) string {
+	field := strings.TrimPrefix(key, globalPrefix)
+	if field == "PORT" { // of the listener
+		return "PORT or WEIR_ADDR"
+	}
+	var meant []string
+	for _, kind := range ownedKinds() {
+		first := slices.IndexFunc(known.owners, func(owner string) bool {
+			return strings.HasPrefix(owner, kind.prefix) && known.keys[owner+field]
+		})
+		if first >= 0 {
+			meant = append(meant, known.owners[first]+field)
+		}
+	}
+	return strings.Join(meant, " or ")
 }
 
 // ownerOf returns the name of the source or destination whose setting the key

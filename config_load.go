@@ -96,6 +96,7 @@ func readConfig(environ []string, found *problems) loaded {
 		read.env.decode(destination.prefix, &destination.config, found)
 		read.destinations = append(read.destinations, destination)
 	}
+	read.env.checkSlips(known, found)
 	read.env.checkKnown(known, found)
 	return read
 }

@@ -40,6 +40,8 @@ type webURL string
 func (u *webURL) Decode(value string) error {
 	parsed, err := url.Parse(value)
 	switch {
+	case !strings.Contains(value, "://"):
+		return errors.New("want a URL that begins with http:// or https://")
 	case err != nil:
 		// The error of url.Parse quotes the URL with its credentials.
 		return errors.New("is not a URL")

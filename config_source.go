@@ -88,7 +88,7 @@ func (l loaded) schemeOf(source namedSource, found *problems) string {
 	key, scheme := source.prefix+"SCHEME", string(source.config.Scheme)
 	if l.env.has(key) {
 		if !isScheme(scheme) {
-			found.add(key, "want one of %s%s", strings.Join(schemeNames(), ", "), schemeAdvice(scheme))
+			found.add(key, "want one of %s%s", strings.Join(schemeNames(), ", "), schemeAdvice(scheme, 3))
 			return ""
 		}
 		return scheme
@@ -97,20 +97,23 @@ func (l loaded) schemeOf(source namedSource, found *problems) string {
 	case source.name == schemeNone:
 		found.add(key, "is required: to take unsigned requests write none")
 		return ""
+	case found.has("WEIR_SOURCES") && !l.env.mayBeBare(source.prefix):
+		return "" // this is the name that is wrong
 	case !isScheme(source.name):
-		found.add(key, "is required, as the source's name is not that of a scheme; want one of %s", strings.Join(schemeNames(), ", "))
+		found.add(key, "is required, as the source's name is not that of a scheme; want one of %s%s",
+			strings.Join(schemeNames(), ", "), schemeAdvice(source.name, nearName))
 		return ""
 	}
 	return source.name
 }
 
-// schemeAdvice helps with words that are near a scheme.
-func schemeAdvice(scheme string) string {
+// schemeAdvice helps with words that are so many letters from a scheme.
+func schemeAdvice(scheme string, letters int) string {
 	switch scheme {
 	case "svix", "clerk", "resend", "openai", "standard-webhooks", "standardwebhooks":
 		return "; this sender signs by standard"
 	}
-	if nearest := nearestName(scheme, schemeNames(), 3); nearest != "" {
+	if nearest := nearestName(scheme, schemeNames(), letters); nearest != "" {
 		return "; did you mean " + nearest + "?"
 	}
 	return ""

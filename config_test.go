@@ -188,11 +188,56 @@ func TestUnknownNames(t *testing.T) {
 		"WEIR_API_TOKEN_FIEL":          "did you mean WEIR_API_TOKEN_FILE?",
 		"WEIR_DATABASE_FILE":           "did you mean WEIR_DATABASE?",
 		"WEIR_DESTINATION_DEFAULT_ULR": "did you mean WEIR_DESTINATION_DEFAULT_URL?",
-		"WEIR_PORT":                    "did you mean",
+		"WEIR_PORT":                    "did you mean PORT or WEIR_ADDR?",
+		"WEIR_MAX_AGE":                 "did you mean WEIR_DESTINATION_DEFAULT_MAX_AGE?",
+		"WEIR_CONCURRENCY":             "did you mean WEIR_DESTINATION_DEFAULT_CONCURRENCY?",
+		"WEIR_FALLBACK":                "did you mean WEIR_DESTINATION_DEFAULT_FALLBACK?",
+		"WEIR_TO":                      "did you mean WEIR_SOURCE_GITHUB_TO?",
+		"WEIR_RATE":                    "did you mean WEIR_SOURCE_GITHUB_RATE or WEIR_DESTINATION_DEFAULT_RATE?",
 	} {
 		if got := faultsOf(houseWith(key + "=1"))[key]; !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
+	}
+}
+
+// A slip in a list is told as that one fault, and not as what follows from it.
+func TestSlipsInTheListsAreOneFault(t *testing.T) {
+	for _, test := range []struct {
+		rule    string
+		changes []string
+		want    map[string]string
+	}{
+		{
+			"a source", []string{"WEIR_SOURCES=githbu", "WEIR_SOURCE_GITHUB_STATUS=204"},
+			map[string]string{"WEIR_SOURCES": "has a name for which nothing is set, and not github, for which there are settings; did you mean github?"},
+		},
+		{
+			"one source of several", []string{"WEIR_SOURCES=github,strpie", "WEIR_SOURCE_STRIPE_SECRET=another secret"},
+			map[string]string{"WEIR_SOURCES": "has a name for which nothing is set, and not stripe, for which there are settings; did you mean stripe?"},
+		},
+		{
+			"a destination", []string{"WEIR_DESTINATIONS=default,ap", "WEIR_DESTINATION_APP_URL=http://a", "WEIR_SOURCE_GITHUB_TO=app"},
+			map[string]string{"WEIR_DESTINATIONS": "has a name for which nothing is set, and not app, for which there are settings; did you mean app?"},
+		},
+		{
+			"TO by default", []string{"WEIR_FORWARD_URL=", "WEIR_DESTINATIONS=app,spare", "WEIR_DESTINATION_APP_URL=http://a", "WEIR_DESTINATION_SPARE_URL=http://b"},
+			map[string]string{"WEIR_SOURCE_GITHUB_TO": "is not set, and its default is default, which WEIR_DESTINATIONS does not list; set it to a name that it lists"},
+		},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, faultsOf(houseWith(test.changes...))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A name that is near a scheme's, without settings for either.
+func TestANameNearASchemeIsToldOf(t *testing.T) {
+	got := faultsOf(houseWith("WEIR_SOURCES=strpie", "WEIR_SOURCE_GITHUB_SECRET="))["WEIR_SOURCE_STRPIE_SCHEME"]
+	if !strings.HasSuffix(got, "; did you mean stripe?") {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -92,6 +92,16 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+// What lacks the scheme is told so, whether it would be read as a path, as a
+// scheme or not at all.
+func TestURLsWithoutASchemeAreTold(t *testing.T) {
+	for _, text := range []string{"127.0.0.1:3000", "localhost:3000", "app.example/in", "[::1]:80", "//a.example", "http:a"} {
+		if err := new(webURL).Decode(text); err == nil || !strings.Contains(err.Error(), "begins with http:// or https://") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestSecretsAreMaskedByEveryVerb(t *testing.T) {
 	all := struct {
 		Secret  secret
