@@ -26,8 +26,19 @@ func (h *house) logStart(address net.Addr) {
 	}
 	for _, name := range h.dispatcher.Names() {
 		if status, err := h.dispatcher.Status(name, time.Now()); err == nil {
-			h.logGates(webhook.Destination{Name: name}, status.Destination)
+			h.logStanding(status.Destination)
 		}
+	}
+}
+
+// logStanding writes a line for each hold that a start finds, and for an open
+// breaker. They are no news, but they are why nothing is sent.
+func (h *house) logStanding(d webhook.Destination) {
+	for _, hold := range d.Holds {
+		h.log.Warn("hold stands", holdFields(d.Name, hold)...)
+	}
+	if d.Breaker.Open() {
+		h.log.Warn("breaker is open", breakerFields(d)...)
 	}
 }
 
@@ -57,14 +68,14 @@ func (s settings) shown() []slog.Attr {
 	return []slog.Attr{
 		setting("max_body", byteSize(s.maxBody).String()),
 		setting("max_inflight", byteSize(s.maxInflight).String()),
-		setting("dedupe_window", s.dedupeWindow.String()),
-		setting("retain_delivered", s.retainDelivered.String()),
-		setting("retain_dead", s.retainDead.String()),
-		setting("refused_rate", s.refusedRate.String()),
-		setting("shutdown_grace", s.shutdownGrace.String()),
-		setting("shutdown_delay", s.shutdownDelay.String()),
-		setting("idle_exit", s.idleExit.String()),
-		setting("stall_after", s.stallAfter.String()),
+		setting("dedupe_window", shortSpan(s.dedupeWindow)),
+		setting("retain_delivered", shortSpan(s.retainDelivered)),
+		setting("retain_dead", shortSpan(s.retainDead)),
+		setting("refused_rate", rate(s.refusedRate).String()),
+		setting("shutdown_grace", shortSpan(s.shutdownGrace)),
+		setting("shutdown_delay", shortSpan(s.shutdownDelay)),
+		setting("idle_exit", shortSpan(s.idleExit)),
+		setting("stall_after", shortSpan(s.stallAfter)),
 		setting("client_ip_header", orOff(s.clientIPHeader)),
 		setting("metrics_addr", orOff(s.metricsAddr)),
 		setting("alert_url", setOrOff[s.alertURL != nil]),
@@ -77,7 +88,7 @@ func (s sourceSettings) shown() []slog.Attr {
 	return []slog.Attr{
 		setting("scheme", s.scheme),
 		setting("previous_secret", setOrOff[len(s.secretList) > 1]),
-		setting("rate", ratesText(s.rate)),
+		setting("rate", orOff(rates(s.rate).String())),
 		setting("max_body", byteSize(s.maxBody).String()),
 		setting("to", strings.Join(s.to, ",")),
 	}
@@ -88,11 +99,11 @@ func (d destinationSettings) shown() []slog.Attr {
 	p := d.policy
 	return []slog.Attr{
 		setting("url", d.url.Scheme+"://"+d.url.Host),
-		setting("timeout", p.Timeout.String()),
-		setting("rate", ratesText(p.Rate)),
-		setting("retry_budget", p.RetryBudget.String()),
-		setting("max_age", p.MaxAge.String()),
-		setting("max_hold", p.MaxHold.String()),
+		setting("timeout", shortSpan(p.Timeout)),
+		setting("rate", orOff(rates(p.Rate).String())),
+		setting("retry_budget", rate(p.RetryBudget).String()),
+		setting("max_age", shortSpan(p.MaxAge)),
+		setting("max_hold", shortSpan(p.MaxHold)),
 		setting("fallback", orOff(p.Fallback)),
 		slog.Int("concurrency", p.Concurrency),
 		slog.Int("max_attempts", p.MaxAttempts),
@@ -107,12 +118,4 @@ func orOff(text string) string {
 		return setOrOff[false]
 	}
 	return text
-}
-
-func ratesText(list []webhook.Rate) string {
-	var texts []string
-	for _, rate := range list {
-		texts = append(texts, rate.String())
-	}
-	return orOff(strings.Join(texts, ","))
 }

@@ -159,9 +159,7 @@ func (h *house) logAttempt(o dispatch.Observation) {
 func (h *house) logGates(before, after webhook.Destination) {
 	for _, hold := range after.Holds {
 		if _, held := before.Hold(hold.Reason); !held {
-			h.log.Warn("hold begins", webhook.LogDestination, after.Name, webhook.LogReason, hold.Reason,
-				webhook.LogUntil, hold.Until, webhook.LogStatus, hold.Status, webhook.LogRule, hold.Rule,
-				webhook.LogFrom, hold.From)
+			h.log.Warn("hold begins", holdFields(after.Name, hold)...)
 		}
 	}
 	for _, hold := range before.Holds {
@@ -171,9 +169,21 @@ func (h *house) logGates(before, after webhook.Destination) {
 	}
 	switch was, is := before.Breaker.Open(), after.Breaker.Open(); {
 	case is && !was:
-		h.log.Warn("breaker opens", webhook.LogDestination, after.Name, webhook.LogUntil, after.Breaker.Until,
-			webhook.LogRule, after.Breaker.Rule)
+		h.log.Warn("breaker opens", breakerFields(after)...)
 	case was && !is:
 		h.log.Info("breaker closes", webhook.LogDestination, after.Name)
 	}
+}
+
+// holdFields are those of a line about a hold.
+func holdFields(destination string, hold webhook.Hold) []any {
+	return []any{
+		webhook.LogDestination, destination, webhook.LogReason, hold.Reason, webhook.LogUntil, hold.Until,
+		webhook.LogStatus, hold.Status, webhook.LogRule, hold.Rule, webhook.LogFrom, hold.From,
+	}
+}
+
+// breakerFields are those of a line about an open breaker.
+func breakerFields(d webhook.Destination) []any {
+	return []any{webhook.LogDestination, d.Name, webhook.LogUntil, d.Breaker.Until, webhook.LogRule, d.Breaker.Rule}
 }

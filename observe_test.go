@@ -146,6 +146,11 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 		stop = w.begin()
 		<-time.After(10 * time.Minute)
 		w.told(0, 1)
+		wants(w.t, w.log.String(), `"level":"WARN","msg":"hold stands","destination":"default","reason":"gone"`,
+			`"dedupe_window":"336h"`, `"refused_rate":"10000/1m"`, `"retry_budget":"30/1m"`, `"shutdown_delay":"0s"`)
+		if begun := strings.Count(w.log.String(), `"msg":"hold begins"`); begun != 0 {
+			w.t.Errorf("a stored hold has begun anew: %d", begun)
+		}
 		w.sink.status.Store(200)
 		w.request("POST", "/v1/destinations/default/resume", http.Header{"Authorization": {"Bearer " + scenarioToken}}, nil)
 		wants(w.t, w.told(time.Minute, 2), "over after 1")
