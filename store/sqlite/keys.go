@@ -16,8 +16,9 @@ const (
 	// keyRound is how many names of keys gather before they move into their
 	// table.
 	keyRound = 1 << 15
-	// keyStep is how many of them move at least in one transaction. As many
-	// again move for each key that the transaction gives away, twice.
+	// keyStep is how many of them move in one transaction, beside two for each
+	// key that it gives away: so a round is over long before the next is due,
+	// and no transaction is much longer than others.
 	keyStep = 16
 )
 
@@ -50,7 +51,7 @@ type keys struct {
 
 	// to is the place that bounds recent: only events behind it are there.
 	to int64
-	// size is how many names gather, pace how many move at least in one step.
+	// size is how many names gather, pace how many move in a step at least.
 	size, pace int
 	// round are the names that are moving, sorted, and moved how many have;
 	// step says how many move in the present transaction.
