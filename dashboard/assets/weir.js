@@ -7,6 +7,7 @@
     year: "numeric", month: "2-digit", day: "2-digit",
     hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
   });
+  const zoneName = zone.resolvedOptions().timeZone;
 
   // span writes milliseconds in their two largest units, as the server does.
   const span = (milliseconds) => {
@@ -34,6 +35,28 @@
       time.textContent = zone.format(new Date(time.dateTime));
     }
     tick(root);
+  };
+
+  // The fields of filters hold UTC for the server. Here they hold times as the
+  // page shows them, and are turned into UTC when they are sent.
+  const fieldOf = (iso) => iso.replace(/(:00)?(\.000)?Z?$/, "");
+  const toLocal = (text) => {
+    const at = new Date(/Z$|[+-]\d\d:\d\d$|^[\d-]*$/.test(text) ? text : `${text}Z`);
+    if (Number.isNaN(at.getTime())) return text;
+    return fieldOf(new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString());
+  };
+  const toUTC = (text) => {
+    const at = new Date(text);
+    return Number.isNaN(at.getTime()) ? text : fieldOf(at.toISOString());
+  };
+  const localiseFields = () => {
+    for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zoneName;
+    for (const field of document.querySelectorAll("input[data-utc]")) {
+      field.value = toLocal(field.getAttribute("value"));
+      field.form.addEventListener("formdata", ({ formData }) => formData.set(field.name, toUTC(field.value)));
+    }
+    const note = document.getElementById("zone");
+    if (note) note.textContent = ` · times are in ${zoneName}`;
   };
 
   const tick = (root) => {
@@ -120,6 +143,7 @@
   }
   remember(document);
   localise(document);
+  localiseFields();
   setInterval(() => tick(document), 500);
   if (served.size === 0) return;
   const loop = async () => {

@@ -151,6 +151,25 @@ const single = async ({ page }) => {
   await page.waitForSelector("#to-default .state.good", wait);
 };
 
+const zones = async ({ page }) => {
+  step("a shown time, put into the filter, finds its event");
+  const id = await send("zoned", "{}");
+  await page.goto(`${PAGES}/events`);
+  assert.match(await page.textContent("footer"), /times are in Asia\/Tokyo/);
+  assert.equal(await page.textContent("label.when"), "From (Asia/Tokyo) ");
+  const shown = await page.locator("#events tbody tr").first().locator("time").first().textContent();
+  const [, day, month, year, minute] = shown.match(/^(\d\d)\/(\d\d)\/(\d{4}), (\d\d:\d\d)/);
+  const local = `${year}-${month}-${day}T${minute}`;
+  await page.fill("input[name=since]", local);
+  await page.click("form.filters button");
+  await page.waitForURL(/since=2/, wait);
+  const sent = new URL(page.url()).searchParams;
+  assert.equal(new Date(`${sent.get("since")}Z`).getTime(), new Date(`${local}+09:00`).getTime());
+  assert.equal(sent.get("until"), "");
+  assert.equal(await page.inputValue("input[name=since]"), local);
+  assert.ok((await page.textContent("#events")).includes(id));
+};
+
 const keyboard = async ({ page }) => {
   step("the keyboard reaches the content first");
   await page.goto(`${PAGES}/events`);
@@ -184,6 +203,8 @@ const withoutScripts = async (browser) => {
   await page.click("summary");
   assert.ok(await page.locator("#traffic tbody tr").count() >= 2);
   assert.match(await page.locator("#traffic time").first().textContent(), /UTC$/);
+  await page.click("nav >> text=Events");
+  assert.equal(await page.textContent("label.when"), "From (UTC) ");
   await page.click("nav >> text=Destinations");
   await page.click("#pause-default");
   assert.match(await page.textContent("#default"), /Paused/);
@@ -211,7 +232,7 @@ const logout = async ({ page }) => {
   try {
     await wrongToken(browser);
     const visit = await watched(browser);
-    for (const part of [session, hold, repair, single, keyboard]) await part(visit);
+    for (const part of [session, hold, repair, single, zones, keyboard]) await part(visit);
     await everyPage(browser, "light", { colorScheme: "light" });
     await everyPage(browser, "dark", { colorScheme: "dark" });
     await everyPage(browser, "phone", { viewport: { width: 360, height: 740 }, hasTouch: true });
