@@ -82,12 +82,12 @@ func writeReceipt(w http.ResponseWriter, source Source, receipt webhook.Receipt)
 	if status == 0 {
 		status = http.StatusOK
 	}
-	header := w.Header()
-	header.Set("Content-Type", "application/json")
 	if status == http.StatusNoContent {
 		w.WriteHeader(status)
 		return
 	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body)

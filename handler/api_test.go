@@ -162,7 +162,15 @@ func TestListsArePaged(t *testing.T) {
 	}
 }
 
+func TestAMistakeInAFilterIsToldOfTheFilter(t *testing.T) {
+	answer := newHouse(t, nil).operator("POST /v1/redeliver", `{"filter":{"state":"deed"}}`)
+	if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), "In the filter, state must be one of") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
 func TestQueriesThatMakeNoSenseAreRefused(t *testing.T) {
+	const numbered = "01930000-0000-7000-8000-000000000001"
 	h := newHouse(t, nil)
 	for _, path := range []string{
 		"/v1/events?limit=0", "/v1/events?limit=-1", "/v1/events?limit=x", "/v1/events?limit=99999999999999999999",
@@ -173,6 +181,7 @@ func TestQueriesThatMakeNoSenseAreRefused(t *testing.T) {
 		"/v1/deliveries?state=pending&reason=expired", "/v1/deliveries?waiting_for=due&cursor=x",
 		"/v1/deliveries?waiting_for=due&cursor=d1.bm9ib2R5.", "/v1/deliveries?cursor=zz",
 		"/v1/stats?minutes=0", "/v1/stats?minutes=1h", "/v1/destinations?x=1", "/v1/sources?x=1",
+		"/v1/destinations/app?x=1", "/v1/events/" + numbered + "?x=1", "/v1/events/" + numbered + "/body?x=1", "/v1/sources/github/events/k?x=1",
 	} {
 		answer := h.operator("GET "+path, "")
 		if answer.Code != http.StatusBadRequest {

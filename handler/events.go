@@ -89,6 +89,9 @@ func (h *api) body(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *api) readEventBody(r *http.Request) ([]byte, error) {
+	if err := queryFields(r.URL.RawQuery).err; err != nil {
+		return nil, err
+	}
 	id, err := eventID(r)
 	if err != nil {
 		return nil, err

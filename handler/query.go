@@ -3,6 +3,7 @@ package handler
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ const maxText = 1024
 // fields are the members of a query or of a filter, each given once, not
 // empty and known. Reading from it collects the first problem.
 type fields struct {
+	// of is where they stand: query or filter.
+	of     string
 	values map[string]string
 	err    error
 }
@@ -26,7 +29,7 @@ type fields struct {
 // queryFields reads a URL's query. A name that is not among the known ones is
 // an error: a misspelled filter must not select everything.
 func queryFields(query string, known ...string) *fields {
-	f := &fields{values: map[string]string{}}
+	f := &fields{of: "query", values: map[string]string{}}
 	parsed, err := url.ParseQuery(query)
 	if err != nil {
 		f.err = badRequest("The query cannot be read.")
@@ -40,6 +43,16 @@ func queryFields(query string, known ...string) *fields {
 		f.set(name, values[0])
 	}
 	return f
+}
+
+// withoutQuery refuses a query where a path reads none.
+func withoutQuery(do func(*http.Request) (result, error)) func(*http.Request) (result, error) {
+	return func(r *http.Request) (result, error) {
+		if err := queryFields(r.URL.RawQuery).err; err != nil {
+			return result{}, err
+		}
+		return do(r)
+	}
 }
 
 // known fails for a name that is not among those of a query.
@@ -68,7 +81,7 @@ func (f *fields) set(name, value string) {
 // fail keeps the first problem.
 func (f *fields) fail(detail string) {
 	if f.err == nil {
-		f.err = badRequest("In the query, " + detail + ".")
+		f.err = badRequest("In the " + f.of + ", " + detail + ".")
 	}
 }
 

@@ -314,3 +314,18 @@ func TestB11TransportHeadersAreNoIdentity(t *testing.T) {
 		t.Errorf("%d stored", len(got))
 	}
 }
+
+// TestAnAnswerWithoutABodyHasNoType: 204 has no content, so none that is JSON.
+func TestAnAnswerWithoutABodyHasNoType(t *testing.T) {
+	for status, want := range map[int]string{http.StatusNoContent: "", http.StatusAccepted: "application/json"} {
+		h := newHouse(t, func(c *Config) {
+			source := c.Sources["github"]
+			source.Status = status
+			c.Sources["github"] = source
+		})
+		answer := h.send("k-1", "{}")
+		if got := answer.Header().Get("Content-Type"); answer.Code != status || got != want {
+			t.Errorf("%d with type %q, want %d with %q", answer.Code, got, status, want)
+		}
+	}
+}

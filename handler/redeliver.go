@@ -129,7 +129,7 @@ func (b bulk) selection() (selection, error) {
 	if b.Filter == nil {
 		return selection{}, badRequest("The body must have a filter; {} selects everything that is dead.")
 	}
-	f := &fields{values: map[string]string{}}
+	f := &fields{of: "filter", values: map[string]string{}}
 	for name, value := range *b.Filter {
 		f.known(name, filterNames)
 		f.set(name, value)
