@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,15 +27,16 @@ var errNoToken = usageError{errors.New("WEIR_API_TOKEN is not set: the operator 
 
 // client asks a running service, as any other client of its API would.
 type client struct {
-	base  string // without a slash at the end
-	token string
-	http  *http.Client
+	base     string // without a slash at the end
+	baseFrom string // the setting or flag that it is from
+	token    string
+	http     *http.Client
 }
 
 // newClient returns a client for WEIR_URL. Connections are dialled by the
 // world; redirects are not followed, because the token must not go elsewhere.
 func newClient(w world, s clientSettings) *client {
-	return &client{base: s.url, token: s.token, http: &http.Client{
+	return &client{base: s.url, baseFrom: s.urlFrom, token: s.token, http: &http.Client{
 		Timeout:       clientTimeout,
 		Transport:     &http.Transport{DialContext: w.dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
 		CheckRedirect: refuseRedirect,
@@ -86,12 +88,12 @@ func (c *client) ask(ctx context.Context, method, path string, e exchange) error
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the service at %s: %w", c.base, withoutURL(err))
+		return fmt.Errorf("ask the service at %s: %w%s", c.base, withoutURL(err), c.doubt(err))
 	}
 	defer response.Body.Close()
 	answer := io.LimitReader(response.Body, maxClientAnswer)
 	if response.StatusCode/100 != 2 {
-		return readProblem(response, answer)
+		return c.readProblem(response, answer)
 	}
 	if err := json.NewDecoder(answer).Decode(e.into); err != nil {
 		return fmt.Errorf("the answer of %s to %s is not what weir answers: %w", c.base, path, err)
@@ -129,10 +131,25 @@ func withoutURL(err error) error {
 	return err
 }
 
+// doubt asks after the address where nothing was reached: the service may listen
+// elsewhere, by WEIR_ADDR or PORT, which say nothing to a client.
+func (c *client) doubt(err error) string {
+	if at, isNet := errors.AsType[*net.OpError](err); isNet && at.Op == "dial" {
+		return c.doubtURL()
+	}
+	return ""
+}
+
+func (c *client) doubtURL() string {
+	return fmt.Sprintf(" (is %s right?)", cmp.Or(c.baseFrom, "the address"))
+}
+
 // refusal is what the service said when it would not: a problem document
 // (RFC 9457), or only a status.
 type refusal struct {
 	status int
+	// doubt is a question to whoever made the call.
+	doubt  string
 	Code   string `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
@@ -147,20 +164,23 @@ func (r *refusal) Error() string {
 	if said := cmp.Or(r.Detail, r.Title); said != "" {
 		line += ": " + plainLine(said)
 	}
-	if r.status == http.StatusUnauthorized {
-		line += " (is WEIR_API_TOKEN the token that the service runs with?)"
-	}
-	return line
+	return line + r.doubt
 }
 
 // readProblem reads why the service refused.
-func readProblem(response *http.Response, answer io.Reader) error {
+func (c *client) readProblem(response *http.Response, answer io.Reader) error {
 	said := &refusal{}
 	text, _ := io.ReadAll(io.LimitReader(answer, 64<<10))
 	if json.Unmarshal(text, said) != nil {
 		said = &refusal{}
 	}
 	said.status = response.StatusCode
+	switch {
+	case said.status == http.StatusUnauthorized:
+		said.doubt = " (is WEIR_API_TOKEN the token that the service runs with?)"
+	case said.status == http.StatusNotFound && said.Code == "":
+		said.doubt = c.doubtURL() // weir says more than that
+	}
 	return said
 }
 

@@ -38,9 +38,20 @@ func parse(w world, flags *flag.FlagSet, args []string, most int) ([]string, err
 		}
 	}
 	if len(given) > most {
-		return nil, usagef("weir %s: %d arguments are too many; see weir help %s", flags.Name(), len(given), flags.Name())
+		return nil, usagef("weir %s takes %s, and %d are given; see weir help %s", flags.Name(), atMost(most), len(given), flags.Name())
 	}
 	return given, nil
+}
+
+// atMost says how many arguments a command takes besides its flags.
+func atMost(n int) string {
+	switch n {
+	case 0:
+		return "no arguments but its flags"
+	case 1:
+		return "at most 1 argument"
+	}
+	return fmt.Sprintf("at most %d arguments", n)
 }
 
 // unlessHelped is nil for a command that has printed its help.

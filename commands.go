@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"weir/store/sqlite"
@@ -17,6 +19,9 @@ func backupCommand(ctx context.Context, w world, args []string) error {
 	s, err := loadDatabase(w.environ)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(s); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database %s to copy: is WEIR_DATABASE the one that the service runs with?", s)
 	}
 	if err := sqlite.BackupFile(ctx, s, args[0]); err != nil {
 		return err

@@ -45,8 +45,9 @@ func loadSettings(environ []string) (settings, error) {
 
 // clientSettings is what the client commands need.
 type clientSettings struct {
-	url   string // without a slash at the end
-	token string
+	url     string // without a slash at the end
+	urlFrom string // what it was read from
+	token   string
 }
 
 // loadClient reads only the settings of the client commands: they must work
@@ -59,7 +60,7 @@ func loadClient(environ []string) (clientSettings, error) {
 
 // client returns what the client commands need.
 func (c config) client() clientSettings {
-	return clientSettings{url: strings.TrimRight(string(c.URL), "/"), token: string(c.APIToken)}
+	return clientSettings{url: strings.TrimRight(string(c.URL), "/"), urlFrom: "WEIR_URL", token: string(c.APIToken)}
 }
 
 // loadDatabase reads only the path of the database, for the commands that work

@@ -156,11 +156,13 @@ Reads JSON from FILE or standard input, one object or an array of them, and
 prints a line of JSON for each, by the code that serves.
 
   request   a signed request: {"name","scheme","secret","method","headers","body",…}
-            → verdict, reason, delivery id
+            → verdict, reason, delivery id; secrets are counted from 1 here,
+            the current one first, and from 0 in the log and the metrics
   response  an answer of a downstream: {"id","status","headers","body"}
             → class, wait, pace, the rule that decided, evidence
   wait      a field that says when to come back: {"id","header","value",…}
-            → milliseconds
+            → milliseconds; "invalid" also where "header" is missing, which
+            says how the value is read
 
 It is the way to report an answer that was misread: see docs/outcomes.md.
 `

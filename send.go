@@ -43,7 +43,7 @@ func sendCommand(ctx context.Context, w world, args []string) error {
 		return err
 	}
 	if call.url != "" {
-		from.client.url = strings.TrimRight(call.url, "/")
+		from.client.url, from.client.urlFrom = strings.TrimRight(call.url, "/"), "--url"
 	}
 	s := sending{call: call, from: from, client: newClient(w, from.client), out: w.stdout}
 	defer s.client.close()
@@ -58,7 +58,8 @@ func parseSend(w world, args []string) (sendCall, error) {
 	flags.StringVar(&call.url, "url", "", "")
 	flags.IntVar(&call.count, "count", 1, "")
 	flags.IntVar(&call.repeat, "repeat", 0, "")
-	flags.DurationVar(&call.wait, "wait", 10*time.Second, "")
+	call.wait = 10 * time.Second
+	flags.Func("wait", "", call.setWait)
 	flags.Func("header", "", func(line string) error {
 		if !isHeader(line) {
 			return errors.New("want a form like 'X-GitHub-Event: push'")
@@ -91,9 +92,21 @@ func (c sendCall) check() error {
 		return usagef("weir send: --count wants a number from 1 to %d", maxSend)
 	case c.repeat < 0 || c.repeat > maxSend:
 		return usagef("weir send: --repeat wants a number from 0 to %d", maxSend)
-	case c.wait < 0:
-		return usagef("weir send: --wait wants a length such as 10s")
 	}
+	return nil
+}
+
+// setWait reads a length as the settings do; that 0 has no unit leaves nothing
+// open.
+func (c *sendCall) setWait(text string) error {
+	if text == "0" {
+		text = "0s"
+	}
+	var wait duration
+	if err := wait.Decode(text); err != nil {
+		return err
+	}
+	c.wait = time.Duration(wait)
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (c *client) send(ctx context.Context, signed signature.Request) (*http.Resp
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, fmt.Errorf("send to the service at %s: %w", c.base, withoutURL(err))
+		return nil, nil, fmt.Errorf("send to the service at %s: %w%s", c.base, withoutURL(err), c.doubt(err))
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
@@ -93,6 +93,8 @@ func (s sending) refused(response *http.Response, answer []byte, verdict signatu
 	case response.StatusCode == http.StatusUnauthorized:
 		s.stage("", "by the settings here it verifies: the service runs with another secret or scheme,")
 		s.stage("", "or its clock differs by more than %s; its log has the reason", s.from.source.tolerance)
+	case response.StatusCode == http.StatusNotFound && said.Code == "":
+		s.stage("", "that is not what weir answers: is %s right?", s.client.baseFrom)
 	case response.StatusCode == http.StatusNotFound:
 		s.stage("", "the service has no source %q", s.from.source.name)
 	}

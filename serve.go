@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"weir/webhook"
@@ -49,7 +50,7 @@ func serve(ctx context.Context, w world, s settings) (err error) {
 	defer func() { err = errors.Join(err, house.close(ctx)) }()
 	listener, err := w.listen(ctx, "tcp", s.addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.addr, err)
+		return cannotListen(s.addr, err)
 	}
 	if err := house.listenBeside(ctx, w); err != nil {
 		return errors.Join(err, listener.Close())
@@ -57,6 +58,14 @@ func serve(ctx context.Context, w world, s settings) (err error) {
 	house.logStart(listener.Addr())
 	house.logStrays(ctx)
 	return house.run(ctx, listener)
+}
+
+// cannotListen says which setting gives another address.
+func cannotListen(addr string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("listen on %s: %w (WEIR_ADDR or PORT sets another address)", addr, err)
+	}
+	return fmt.Errorf("listen on %s: %w", addr, err)
 }
 
 // run serves until ctx ends or a part fails, and then stops in the order of
