@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"weir/signature"
 )
 
 // configCommand prints the effective settings, secrets masked; with --check
@@ -46,6 +49,7 @@ func printConfig(out io.Writer, read loaded, resolved settings) error {
 		effective := resolved.sources[i]
 		source.config.Scheme = choice(effective.scheme)
 		source.config.MaxBody = byteSize(effective.maxBody)
+		resolved.fillByScheme(&source.config, effective)
 		fmt.Fprintf(table, "\n# source %s: register %s\n", source.name, resolved.registerURL(effective))
 		resolved.printRegistration(table, effective, source.prefix)
 		read.printVariables(table, readVariables(source, effective.scheme))
@@ -56,6 +60,21 @@ func printConfig(out io.Writer, read loaded, resolved settings) error {
 		read.printVariables(table, variables(destination.prefix, &destination.config))
 	}
 	return table.Flush()
+}
+
+// fillByScheme writes out what the scheme decides where nothing is set.
+func (s settings) fillByScheme(given *sourceConfig, effective sourceSettings) {
+	verifier, err := signature.New(effective.signatureConfig(s.publicURL))
+	if err != nil {
+		return // checked before: the words "by scheme" remain
+	}
+	if given.Key == "" {
+		places := cmp.Or(strings.Join(verifier.KeyPlaces(), ", else "), "none")
+		given.Key = keyPlace(places + " (by scheme)")
+	}
+	if given.OnConflict == "" {
+		given.OnConflict = choice(verifier.DefaultOnConflict()) + " (by scheme)"
+	}
 }
 
 // readVariables lists the settings of a source that its scheme looks at.

@@ -239,6 +239,24 @@ func (v *Verifier) DefaultOnConflict() webhook.OnConflict {
 	return webhook.KeepConflict
 }
 
+// KeyPlaces names the places where a key is looked for, in their order and in
+// the words of [Verdict.KeyFrom]; none where repeats cannot be recognised.
+func (v *Verifier) KeyPlaces() []string {
+	var places []string
+	for _, rule := range v.keys {
+		if rule.kind != signedID {
+			places = append(places, rule.from)
+			continue
+		}
+		for _, p := range v.proofs {
+			if s, isSigned := p.(*signed); isSigned && s.idHeader != "" {
+				places = append(places, "header:"+s.idHeader)
+			}
+		}
+	}
+	return places
+}
+
 // Unsigned reports that every request passes: the scheme none.
 func (v *Verifier) Unsigned() bool { return v.scheme.name == "none" }
 
