@@ -1,10 +1,13 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
 )
 
 func TestStatusPromisesNoRequestThatNeverGoes(t *testing.T) {
@@ -43,5 +46,19 @@ func TestStatusNamesTheTimeThatItsCountsAreOf(t *testing.T) {
 	}
 	if got := stretch(time.Time{}, now); got != "the last hour" {
 		t.Errorf("a service that does not say since when it counts: %q", got)
+	}
+}
+
+func TestWhatAFallbackTookIsToldOfTheFallback(t *testing.T) {
+	now := time.Date(2026, 11, 30, 10, 53, 0, 0, time.UTC)
+	for want, attempts := range map[string][]apiAttempt{
+		"app: delivered 10:53:00Z (now), 2 attempts; its fallback took it: spare": {{SentTo: "app"}, {SentTo: "spare"}},
+		"app: delivered 10:53:00Z (now), 2 attempts":                              {{SentTo: "spare"}, {SentTo: "app"}},
+		"app: delivered 10:53:00Z (now), 2 attempts ":                             nil,
+	} {
+		d := apiDelivery{Destination: "app", State: webhook.Delivered, FinishedAt: now, AttemptCount: 2, Attempts: attempts}
+		if diff := cmp.Diff(strings.TrimSpace(want), summary(d, now)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

@@ -11,11 +11,21 @@ import (
 	"weir/webhook"
 )
 
+// takenBy names the fallback that took a delivery, as far as its attempts are
+// known.
+func takenBy(d apiDelivery) string {
+	last := len(d.Attempts) - 1
+	if last < 0 || d.Attempts[last].SentTo == "" || d.Attempts[last].SentTo == d.Destination {
+		return ""
+	}
+	return "; its fallback took it: " + d.Attempts[last].SentTo
+}
+
 // standing tells how a delivery stands.
 func standing(d apiDelivery, now time.Time) string {
 	switch d.State {
 	case webhook.Delivered:
-		return fmt.Sprintf("delivered %s, %s", moment(d.FinishedAt, now), attempts(d.AttemptCount))
+		return fmt.Sprintf("delivered %s, %s%s", moment(d.FinishedAt, now), attempts(d.AttemptCount), takenBy(d))
 	case webhook.Dead:
 		line := fmt.Sprintf("dead since %s: %s", moment(d.FinishedAt, now), meaningOfDead(d.Reason))
 		if d.Detail != "" {
