@@ -33,7 +33,7 @@ type config struct {
 	PublicURL        webURL     `split_words:"true" absent:"–" desc:"the address by which senders reach weir, such as https://hooks.example.com; required by schemes that sign it (twilio, square, hubspot)"`
 	ClientIPHeader   headerName `split_words:"true" absent:"–" desc:"header in which the host names the client's address (Fly-Client-IP); believed only from WEIR_TRUSTED_PROXIES where that is set"`
 	TrustedProxies   prefixes   `split_words:"true" absent:"–" desc:"networks of the proxies in front; without a client IP header the right-most X-Forwarded-For entry outside them is the client"`
-	RefusedRate      rate       `split_words:"true" default:"30/1m" desc:"refused requests (400, 401, 404) that one client address may make before it is answered 429 unread"`
+	RefusedRate      rate       `split_words:"true" default:"30/1m" desc:"refused requests (400, 401, 404) that one client address may make before it is answered 429 unread; not one that has sent a verified event in the last hour"`
 	MaxBody          byteSize   `split_words:"true" default:"1MiB" min:"1B" max:"25MiB" desc:"largest body that is received"`
 	MaxInflight      byteSize   `split_words:"true" default:"32MiB" min:"1B" max:"64GiB" desc:"bytes of bodies that may be on their way in at once; beyond, 503"`
 	DedupeWindow     duration   `split_words:"true" default:"336h" min:"1ms" max:"87600h" desc:"how long a sender's id is remembered, from its first copy"`

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -207,18 +208,27 @@ func keepRunning(ctx context.Context, d *demo) error {
 	fmt.Fprintf(d.out, `
 weir keeps running; Ctrl-C ends it.
 
-  dashboard  %s/
-  token      %s
+  dashboard  %[1]s/
+  token      %[2]s
 
 One webhook waits there, because the downstream "crm" refuses the credentials,
 and one is dead, because "archive" refused it. Find out why, and send the dead
 one again: this time it is taken. Or from another terminal:
 
-  export WEIR_URL=%s WEIR_API_TOKEN=%s
-  weir status
-  weir events
-  weir redeliver --filter state=dead --yes
-`, d.url, d.token, d.url, d.token)
+  export WEIR_URL=%[1]s WEIR_API_TOKEN=%[2]s
+  %[3]s status
+  %[3]s events
+  %[3]s redeliver --filter state=dead --yes
+`, d.url, d.token, calledAs(os.Args[0]))
 	<-ctx.Done()
 	return nil
+}
+
+// calledAs is how this program can be called again from where it was: "go run"
+// builds it in a folder that is gone by then.
+func calledAs(program string) string {
+	if strings.Contains(program, "go-build") {
+		return "go run ."
+	}
+	return program
 }

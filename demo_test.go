@@ -126,7 +126,7 @@ func TestDemoStaysUntilStopped(t *testing.T) {
 	defer reader.Close()
 	var page strings.Builder
 	buffer := make([]byte, 4096)
-	for !strings.Contains(page.String(), "weir redeliver --filter state=dead") {
+	for !strings.Contains(page.String(), " redeliver --filter state=dead") {
 		n, err := reader.Read(buffer)
 		page.Write(buffer[:n])
 		if err != nil {
@@ -154,6 +154,17 @@ func TestDemoStaysUntilStopped(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("stopped: %v", err)
+	}
+}
+
+func TestTheCommandsOfTheDemoAreThoseOfTheProgramThatRuns(t *testing.T) {
+	for program, want := range map[string]string{
+		"./weir": "./weir", "weir": "weir", "/usr/local/bin/weir": "/usr/local/bin/weir",
+		"/tmp/go-build123/b001/exe/weir": "go run .",
+	} {
+		if got := calledAs(program); got != want {
+			t.Errorf("%s is called as %s, want %s", program, got, want)
+		}
 	}
 }
 
