@@ -144,7 +144,7 @@ is what is dead. The gates of the destination keep the pace.
 
   --filter F  state, reason, waiting_for, destination, source, since, until:
               state=dead,reason=rejected,destination=app
-  --force     also send what was too large
+  --force     also send what was delivered, or was too large
   --yes       do it
 
 Asks the service at WEIR_URL with WEIR_API_TOKEN.
