@@ -56,8 +56,8 @@ func TestTheOverviewNamesTheTimeThatItsFiguresAreOf(t *testing.T) {
 // them, like every shown time, into the reader's.
 func TestTheFieldsForTimesSayWhichZoneTheyAreIn(t *testing.T) {
 	html := serve(t, example()).login(t).page("/events?since=2026-11-30T03:27")
-	wants(t, html, `From (<span data-zone>UTC</span>) <input type="datetime-local" step="any" data-utc name="since" value="2026-11-30T03:27">`,
-		`Before (<span data-zone>UTC</span>) <input type="datetime-local" step="any" data-utc name="until" value="">`, `<span id="zone">`)
+	wants(t, html, `<span>From (<span data-zone>UTC</span>)</span> <input type="datetime-local" step="any" data-utc name="since" value="2026-11-30T03:27">`,
+		`<span>Before (<span data-zone>UTC</span>)</span> <input type="datetime-local" step="any" data-utc name="until" value="">`, `<span id="zone">`)
 }
 
 // at returns a view of a destination as of noon.
