@@ -137,6 +137,7 @@ func (s *session) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
 	if err != nil || changed == 0 {
 		return false, err
 	}
+	s.keys.placed(seq)
 	if err := s.claim(dedupe, seq); err != nil {
 		return false, err
 	}

@@ -2,14 +2,16 @@ package sqlite
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+
+	"weir/webhook"
 )
 
 const (
@@ -38,38 +40,53 @@ type held struct {
 // then one page takes many of them.
 //
 // The event itself keeps its name, so nothing is lost in a crash: a start reads
-// the names of the events behind keys_to again. Whatever is not behind it goes
+// the names of the events behind a place that is kept as the fact keys_to. A
+// round moves all that is up to another place, which becomes keys_to when the
+// round is over; how far it has come is kept, too (keys_round, keys_moved), so
+// that it goes on after a restart. What comes in late, before that place, goes
 // into the table at once.
 //
-// The writer alone changes it, and takes back what belonged to a transaction
-// that was rolled back. Readers look here first, then in the table: a name goes
-// from here only when the table that has it is committed.
+// The writer alone changes it, and what belongs to a transaction is seen by the
+// writer only until that is committed. Readers look here, then in the table,
+// then here again: a name leaves one only when the other has it.
 type keys struct {
 	// mu guards recent against readers.
 	mu     sync.RWMutex
 	recent map[keyName]int64
 
-	// to is the place that bounds recent: only events behind it are there.
-	to int64
-	// size is how many names gather, pace how many move in a step at least.
+	// to is the place that bounds recent: only events behind it are added.
+	// behind counts the events there, with a key or without, and newest is
+	// the place of the last.
+	to, newest int64
+	behind     int
+	// size is how many events there may be behind it, pace how many names
+	// move in a step at least.
 	size, pace int
-	// round are the names that are moving, sorted, and moved how many have;
-	// step says how many move in the present transaction.
-	round       []held
-	moved, step int
-	// undo takes the present transaction's changes of recent back.
-	undo []change
+
+	// moving says that a round is on; round are its names, sorted, moved how
+	// many have moved, and noted how many when that was last noted.
+	moving       bool
+	round        []held
+	moved, noted int
+
+	// What follows belongs to the present transaction: the names that it gives
+	// to an event, or takes from one (0); its events, and the last place; and
+	// how many names it moves.
+	changes  map[keyName]int64
+	inserted int
+	last     int64
+	step     int
 }
 
-// change is one change of recent, as it was before.
-type change struct {
-	held
-	was bool
+func newKeys() *keys {
+	return &keys{
+		recent: map[keyName]int64{}, changes: map[keyName]int64{},
+		size: keyRound, pace: keyStep,
+	}
 }
 
-func newKeys() *keys { return &keys{recent: map[keyName]int64{}, size: keyRound, pace: keyStep} }
-
-// find looks for a name among the recent ones. Anyone may call it.
+// find looks for a name among the recent ones that are committed. Anyone may
+// call it.
 func (k *keys) find(name keyName) (seq int64, found bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -77,98 +94,128 @@ func (k *keys) find(name keyName) (seq int64, found bool) {
 	return seq, found
 }
 
-// set gives a name to an event.
-func (k *keys) set(name keyName, seq int64) {
-	k.note(name)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.recent[name] = seq
+// now is find for the writer, with the changes of its transaction.
+func (k *keys) now(name keyName) (seq int64, found bool) {
+	if seq, changed := k.changes[name]; changed {
+		return seq, seq != 0
+	}
+	seq, found = k.recent[name]
+	return seq, found
 }
 
-// drop takes a name out.
-func (k *keys) drop(name keyName) {
-	k.note(name)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.recent, name)
-}
-
-// note keeps how a name stands now.
-func (k *keys) note(name keyName) {
-	seq, was := k.recent[name]
-	k.undo = append(k.undo, change{held{name, seq}, was})
-}
-
-// committed makes the changes of a transaction final.
-func (k *keys) committed() {
-	k.undo = k.undo[:0]
-	k.forget(k.round[k.moved : k.moved+k.step])
-	k.moved, k.step = k.moved+k.step, 0
-	if k.moved == len(k.round) {
-		k.round, k.moved = nil, 0
+// placed counts an event of the present transaction.
+func (k *keys) placed(seq int64) {
+	if seq > k.to {
+		k.inserted++
+		k.last = max(k.last, seq)
 	}
 }
 
-// forget drops what is in the table now.
-func (k *keys) forget(moved []held) {
+// committed makes the changes of a transaction final, and begins a round when
+// enough has gathered: only what is committed may move.
+func (k *keys) committed() {
+	k.publish()
+	k.moved += k.step
+	k.behind += k.inserted
+	k.newest = max(k.newest, k.last)
+	k.reset()
+	if k.moving && k.moved == len(k.round) {
+		k.moving, k.round, k.moved, k.noted = false, nil, 0, 0
+	}
+	if !k.moving && k.behind >= k.size {
+		k.begin()
+	}
+}
+
+// publish shows readers the changes, and drops what is in the table now.
+func (k *keys) publish() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, h := range moved {
+	for name, seq := range k.changes {
+		if seq == 0 {
+			delete(k.recent, name)
+		} else {
+			k.recent[name] = seq
+		}
+	}
+	for _, h := range k.round[k.moved : k.moved+k.step] {
 		if k.recent[h.name] == h.seq {
 			delete(k.recent, h.name)
 		}
 	}
 }
 
-// rolledBack takes the changes of a transaction back, the last one first.
+// rolledBack takes the changes of a transaction back.
 func (k *keys) rolledBack() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, c := range slices.Backward(k.undo) {
-		if c.was {
-			k.recent[c.name] = c.seq
-		} else {
-			delete(k.recent, c.name)
-		}
-	}
-	k.undo, k.step = k.undo[:0], 0
+	k.reset()
+	k.noted = min(k.noted, k.moved)
 }
 
-// begin starts a round with all that has gathered, once that is enough.
+func (k *keys) reset() {
+	clear(k.changes)
+	k.inserted, k.last, k.step = 0, 0, 0
+}
+
+// begin starts a round with all that is there.
 func (k *keys) begin() {
-	if len(k.recent) < k.size {
-		return
-	}
+	k.moving, k.moved, k.noted = true, 0, 0
+	k.to, k.behind = max(k.to, k.newest), 0
 	k.round = make([]held, 0, len(k.recent))
 	for name, seq := range k.recent {
 		k.round = append(k.round, held{name, seq})
-		k.to = max(k.to, seq)
 	}
-	slices.SortFunc(k.round, func(a, b held) int {
-		return cmp.Or(bytes.Compare(a.name[:], b.name[:]), cmp.Compare(a.seq, b.seq))
-	})
+	k.sort()
 }
 
-// loadKeys reads the names that are not in the table.
+func (k *keys) sort() {
+	slices.SortFunc(k.round, func(a, b held) int { return bytes.Compare(a.name[:], b.name[:]) })
+}
+
+// order is the beginning of a name as a number that sorts like it, as far as a
+// fact can hold it.
+func (n keyName) order() int64 { return int64(binary.BigEndian.Uint64(n[:]) >> 1) }
+
+// loadKeys reads the names that are not in the table, and goes on with the round
+// that was on.
 func (s *session) loadKeys() error {
-	var err error
-	if s.keys.to, err = s.number(`SELECT value FROM facts WHERE name = 'keys_to'`); err != nil {
-		return fmt.Errorf("reading how many keys are in their table: %w", err)
+	k := s.keys
+	var until, moved int64
+	for name, value := range map[string]*int64{"keys_to": &k.to, "keys_round": &until, "keys_moved": &moved} {
+		if _, err := s.row(`SELECT value FROM facts WHERE name = +?1`, []any{name}, value); err != nil {
+			return fmt.Errorf("reading the fact %s: %w", name, err)
+		}
 	}
-	const newest = `SELECT dedupe, seq FROM events WHERE seq > ?1 AND dedupe IS NOT NULL`
-	err = s.each(newest, []any{s.keys.to}, func(rows *sql.Rows) error {
+	err := s.each(`SELECT dedupe, seq FROM events WHERE seq > ?1`, []any{k.to}, func(rows *sql.Rows) error {
 		var name sql.RawBytes
 		var seq int64
 		err := rows.Scan(&name, &seq)
+		if seq > until {
+			k.behind, k.newest = k.behind+1, seq
+		}
 		if err == nil && len(name) == dedupeBytes {
-			s.keys.recent[keyName(name)] = seq
+			k.load(held{keyName(name), seq}, until, moved)
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("reading the newest keys: %w", err)
 	}
+	if k.moving = until > 0; k.moving {
+		k.to = until
+		k.sort()
+	}
 	return nil
+}
+
+// load takes one name in. What a round up to a place has moved is left out.
+func (k *keys) load(h held, until, moved int64) {
+	if h.seq <= until && h.name.order() < moved {
+		return
+	}
+	k.recent[h.name] = h.seq
+	if h.seq <= until {
+		k.round = append(k.round, h)
+	}
 }
 
 // keyTable is how the table says which event has a name.
@@ -179,7 +226,7 @@ func (s *session) holder(name []byte) (seq int64, found bool, err error) {
 	if name == nil {
 		return 0, false, nil
 	}
-	if seq, found = s.keys.find(keyName(name)); found {
+	if seq, found = s.keys.now(keyName(name)); found {
 		return seq, true, nil
 	}
 	found, err = s.row(keyTable, []any{name}, &seq)
@@ -189,12 +236,18 @@ func (s *session) holder(name []byte) (seq int64, found bool, err error) {
 // holder returns the place of the event that has a key now;
 // [webhook.ErrNotFound] when none has.
 func (s *Store) holder(ctx context.Context, source, key string) (int64, error) {
-	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
-	if seq, found := s.keys.find(keyName(name)); found {
+	text, _ := dedupeNames(source, key, [sha256.Size]byte{})
+	name := keyName(text)
+	if seq, found := s.keys.find(name); found {
 		return seq, nil
 	}
 	var seq int64
-	err := s.reads.row(ctx, keyTable, []any{name}, &seq)
+	err := s.reads.row(ctx, keyTable, []any{text}, &seq)
+	if errors.Is(err, webhook.ErrNotFound) {
+		if seq, found := s.keys.find(name); found {
+			return seq, nil // given to another event meanwhile
+		}
+	}
 	return seq, err
 }
 
@@ -203,17 +256,17 @@ func (s *session) hasRecent(name []byte) bool {
 	if name == nil {
 		return false
 	}
-	_, found := s.keys.find(keyName(name))
+	_, found := s.keys.now(keyName(name))
 	return found
 }
 
 // claim gives a key that nobody has to an event.
 func (s *session) claim(name []byte, seq int64) error {
-	if name == nil {
+	switch {
+	case name == nil:
 		return nil
-	}
-	if seq > s.keys.to {
-		s.keys.set(keyName(name), seq)
+	case seq > s.keys.to:
+		s.keys.changes[keyName(name)] = seq
 		return nil
 	}
 	return s.tabulate(held{keyName(name), seq})
@@ -226,15 +279,15 @@ func (s *session) tabulate(h held) error {
 	return err
 }
 
-// release takes a key from the event that has it.
-func (s *session) release(name []byte) error {
+// release takes a key from an event, if that has it.
+func (s *session) release(name []byte, seq int64) error {
 	if len(name) != dedupeBytes {
 		return nil
 	}
-	if s.hasRecent(name) {
-		s.keys.drop(keyName(name))
+	if holder, found := s.keys.now(keyName(name)); found && holder == seq {
+		s.keys.changes[keyName(name)] = 0
 	}
-	_, err := s.exec(`DELETE FROM keys WHERE name = +?1`, name)
+	_, err := s.exec(`DELETE FROM keys WHERE name = +?1 AND seq = +?2`, name, seq)
 	return err
 }
 
@@ -242,15 +295,12 @@ func (s *session) release(name []byte) error {
 // since the round began stays behind.
 func (s *session) moveKeys() error {
 	k := s.keys
-	if len(k.round) == 0 {
-		k.begin()
-	}
-	if len(k.round) == 0 {
+	if !k.moving {
 		return nil
 	}
-	step := k.round[k.moved:min(k.moved+k.pace+2*len(k.undo), len(k.round))]
+	step := k.round[k.moved:min(k.moved+k.pace+2*k.inserted, len(k.round))]
 	for _, h := range step {
-		if k.recent[h.name] != h.seq {
+		if seq, found := k.now(h.name); !found || seq != h.seq {
 			continue
 		}
 		if err := s.tabulate(h); err != nil {
@@ -258,12 +308,37 @@ func (s *session) moveKeys() error {
 		}
 	}
 	k.step = len(step)
-	if k.moved+k.step < len(k.round) {
-		return nil
+	if err := s.noteRound(step); err != nil {
+		return fmt.Errorf("noting how far keys have moved: %w", err)
 	}
-	changed, err := s.exec(setFact, "keys_to", k.to)
-	if err == nil && changed != 1 {
-		err = errors.New("the fact keys_to is missing")
+	return nil
+}
+
+// noteShare is the part of a round after which it is noted how far that has
+// come.
+const noteShare = 512
+
+// noteRound notes how far a round has come: with its first step after a start,
+// so that even short lives come to its end, then with each small part of it, and
+// when it is over.
+func (s *session) noteRound(step []held) error {
+	k := s.keys
+	moved := k.moved + k.step
+	switch {
+	case moved == len(k.round):
+		return s.setFacts(map[string]int64{"keys_to": k.to, "keys_round": 0, "keys_moved": 0})
+	case k.moved == 0, moved-k.noted >= k.size/noteShare:
+		k.noted = moved
+		return s.setFacts(map[string]int64{"keys_round": k.to, "keys_moved": step[len(step)-1].name.order()})
 	}
-	return err
+	return nil
+}
+
+func (s *session) setFacts(facts map[string]int64) error {
+	for name, value := range facts {
+		if _, err := s.exec(setFact, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }

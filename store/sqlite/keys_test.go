@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,14 +117,23 @@ func (k *keyTrial) accept() {
 	}
 }
 
-// fail accepts in a transaction that is rolled back.
+// fail accepts in a transaction that is rolled back, sometimes as late as where
+// its commit would be.
 func (k *keyTrial) fail() {
 	k.t.Helper()
 	broken := errors.New("broken")
-	in := newArrival(k.arrival())
+	several := []*arrival{newArrival(k.arrival()), newArrival(k.arrival()), newArrival(k.arrival())}
+	late := k.chance.IntN(2) == 0
 	err := k.store.writer.do(k.t.Context(), 0, func(s *session) error {
-		_, err := s.accept(in)
-		return errors.Join(err, broken)
+		err := broken
+		for _, in := range several {
+			_, fault := s.accept(in)
+			err = errors.Join(err, fault)
+		}
+		if late {
+			err = errors.Join(err, s.moveKeys())
+		}
+		return err
 	})
 	if !errors.Is(err, broken) {
 		k.t.Fatal(err)
@@ -210,6 +220,102 @@ func (k *keyTrial) check() {
 			k.t.Fatal(key, err)
 		}
 	}
+}
+
+// TestShortLivesComeToTheEndOfARound: what a start has to read does not grow
+// with the number of starts.
+func TestShortLivesComeToTheEndOfARound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	for life := range 60 {
+		store, err := Open(t.Context(), Config{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(store.keys.recent); n > 60 {
+			t.Fatalf("start %d reads %d keys", life, n)
+		}
+		store.keys.size, store.keys.pace = 20, 1
+		for i := range 4 {
+			acceptKey(t, store, fmt.Sprint(life, "-", i))
+		}
+		if err := store.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestEventsWithoutAKeyAreNotReadAgain: they have nothing to remember.
+func TestEventsWithoutAKeyAreNotReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	for range 3 {
+		store, err := Open(t.Context(), Config{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if store.keys.behind > 25 {
+			t.Errorf("a start reads %d events", store.keys.behind)
+		}
+		store.keys.size = 20
+		for range 100 {
+			acceptKey(t, store, "")
+		}
+		if err := store.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// acceptKey accepts a new event with a key.
+func acceptKey(t *testing.T, store *Store, key string) {
+	t.Helper()
+	receipt, err := store.Accept(t.Context(), webhook.Arrival{Event: webhook.Event{
+		ID: webhook.ID(uuid.New()), Source: "github", Key: key, ReceivedAt: time.Now(), Body: []byte("{}"),
+	}})
+	if err != nil || receipt.Result != webhook.ResultAccepted {
+		t.Fatalf("key %s: %v, %v", key, receipt, err)
+	}
+}
+
+// TestAKeyIsFoundWhileItIsGivenToAnotherEvent: one event or the other has it at
+// any time.
+func TestAKeyIsFoundWhileItIsGivenToAnotherEvent(t *testing.T) {
+	store, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "weir.db"), DedupeWindow: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	store.keys.size, store.keys.pace = 5, 2
+	at := time.Now()
+	accept := func() {
+		at = at.Add(time.Second)
+		_, err := store.Accept(t.Context(), webhook.Arrival{Event: webhook.Event{
+			ID: webhook.ID(uuid.New()), Source: "github", Key: "k", ReceivedAt: at, Body: []byte("{}"),
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	accept()
+	done := make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if _, err := store.EventByKey(t.Context(), "github", "k"); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 300 {
+		accept()
+	}
+	close(done)
+	reading.Wait()
 }
 
 // TestKeysOfAnOlderSchemaAreFound: before the second migration an index of

@@ -62,8 +62,15 @@ func migrate(ctx context.Context, conn *sql.Conn, steps []migration) error {
 	}
 	for _, step := range steps[version:] {
 		if err := applyMigration(ctx, conn, step); err != nil {
-			return fmt.Errorf("applying migration %s: %w", step.name, err)
+			return fmt.Errorf("applying migration %s: %w; an upgrade needs free room of up to a fifth of the database", step.name, err)
 		}
+	}
+	if version == 0 || version == len(steps) {
+		return nil
+	}
+	// The log of an upgrade can be long, and the room is needed.
+	if _, err := conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		return fmt.Errorf("emptying the log after the upgrade: %w", err)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (s *session) removeEvent(seq int64) error {
 	if _, err := s.row(`SELECT dedupe FROM events WHERE seq = +?1`, []any{seq}, &name); err != nil {
 		return err
 	}
-	if err := s.release(name); err != nil {
+	if err := s.release(name, seq); err != nil {
 		return err
 	}
 	return s.remove(seq, `attempts`, `deliveries`, `events`)

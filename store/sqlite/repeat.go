@@ -113,7 +113,7 @@ func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (
 	if _, err := s.exec(giveUp, older, name); err != nil {
 		return webhook.Receipt{}, err
 	}
-	if err := s.release(name); err != nil {
+	if err := s.release(name, older); err != nil {
 		return webhook.Receipt{}, err
 	}
 	return s.acceptElsewhere(a, name, conflictOf)

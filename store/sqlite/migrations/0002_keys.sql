@@ -10,7 +10,10 @@ INSERT INTO keys (name, seq)
     SELECT dedupe, seq FROM events WHERE dedupe IS NOT NULL ORDER BY dedupe;
 
 -- keys_to is the place up to which the names of all events are in keys.
+-- keys_round is the place up to which they are moving now, 0 when none are, and
+-- keys_moved the beginning of the last name that has moved.
 INSERT INTO facts (name, value)
-    SELECT 'keys_to', coalesce(max(seq), 0) FROM events;
+    SELECT 'keys_to', coalesce(max(seq), 0) FROM events
+    UNION ALL VALUES ('keys_round', 0), ('keys_moved', 0);
 
 DROP INDEX events_dedupe;
