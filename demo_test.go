@@ -98,7 +98,7 @@ func TestDemoFailsWhenAWebhookDoesNotArrive(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	p.most = 3 * time.Second
+	p.most = 8 * time.Second
 	err := runDemo(ctx, quietWorld(&out), p)
 	if exitStatus(err, io.Discard) != exitFailure {
 		t.Errorf("the demo ends with %v", err)
