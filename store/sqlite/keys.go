@@ -18,6 +18,9 @@ const (
 	// keyRound is how many names of keys gather before they move into their
 	// table.
 	keyRound = 1 << 15
+	// keyGrain is after how many moved names it is noted how far a round has
+	// come.
+	keyGrain = 64
 	// keyStep is how many of them move in one transaction, beside two for each
 	// key that it gives away: so a round is over long before the next is due,
 	// and no transaction is much longer than others.
@@ -47,9 +50,13 @@ type held struct {
 // into the table at once.
 //
 // The writer alone changes it, and what belongs to a transaction is seen by the
-// writer only until that is committed. Readers look here, then in the table,
-// then here again: a name leaves one only when the other has it.
+// writer only until that is committed. Readers look here, then in the table. What
+// they find in neither they look for again while nothing is being committed: a
+// name may be on its way from the one to the other.
 type keys struct {
+	// settle is held while a transaction is committed and its changes become
+	// seen.
+	settle sync.RWMutex
 	// mu guards recent against readers.
 	mu     sync.RWMutex
 	recent map[keyName]int64
@@ -60,8 +67,8 @@ type keys struct {
 	to, newest int64
 	behind     int
 	// size is how many events there may be behind it, pace how many names
-	// move in a step at least.
-	size, pace int
+	// move in a step at least, grain how many before that is noted.
+	size, pace, grain int
 
 	// moving says that a round is on; round are its names, sorted, moved how
 	// many have moved, and noted how many when that was last noted.
@@ -81,7 +88,7 @@ type keys struct {
 func newKeys() *keys {
 	return &keys{
 		recent: map[keyName]int64{}, changes: map[keyName]int64{},
-		size: keyRound, pace: keyStep,
+		size: keyRound, pace: keyStep, grain: keyGrain,
 	}
 }
 
@@ -190,7 +197,7 @@ func (s *session) loadKeys() error {
 		var seq int64
 		err := rows.Scan(&name, &seq)
 		if seq > until {
-			k.behind, k.newest = k.behind+1, seq
+			k.behind, k.newest = k.behind+1, max(k.newest, seq)
 		}
 		if err == nil && len(name) == dedupeBytes {
 			k.load(held{keyName(name), seq}, until, moved)
@@ -236,18 +243,22 @@ func (s *session) holder(name []byte) (seq int64, found bool, err error) {
 // holder returns the place of the event that has a key now;
 // [webhook.ErrNotFound] when none has.
 func (s *Store) holder(ctx context.Context, source, key string) (int64, error) {
-	text, _ := dedupeNames(source, key, [sha256.Size]byte{})
-	name := keyName(text)
-	if seq, found := s.keys.find(name); found {
+	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
+	seq, err := s.lookUp(ctx, name)
+	if errors.Is(err, webhook.ErrNotFound) {
+		s.keys.settle.RLock()
+		defer s.keys.settle.RUnlock()
+		return s.lookUp(ctx, name)
+	}
+	return seq, err
+}
+
+// lookUp looks for a name in memory, then in the table.
+func (s *Store) lookUp(ctx context.Context, name []byte) (seq int64, err error) {
+	if seq, found := s.keys.find(keyName(name)); found {
 		return seq, nil
 	}
-	var seq int64
-	err := s.reads.row(ctx, keyTable, []any{text}, &seq)
-	if errors.Is(err, webhook.ErrNotFound) {
-		if seq, found := s.keys.find(name); found {
-			return seq, nil // given to another event meanwhile
-		}
-	}
+	err = s.reads.row(ctx, keyTable, []any{name}, &seq)
 	return seq, err
 }
 
@@ -314,10 +325,6 @@ func (s *session) moveKeys() error {
 	return nil
 }
 
-// noteShare is the part of a round after which it is noted how far that has
-// come.
-const noteShare = 512
-
 // noteRound notes how far a round has come: with its first step after a start,
 // so that even short lives come to its end, then with each small part of it, and
 // when it is over.
@@ -327,7 +334,7 @@ func (s *session) noteRound(step []held) error {
 	switch {
 	case moved == len(k.round):
 		return s.setFacts(map[string]int64{"keys_to": k.to, "keys_round": 0, "keys_moved": 0})
-	case k.moved == 0, moved-k.noted >= k.size/noteShare:
+	case k.moved == 0, moved-k.noted >= k.grain:
 		k.noted = moved
 		return s.setFacts(map[string]int64{"keys_round": k.to, "keys_moved": step[len(step)-1].name.order()})
 	}

@@ -58,7 +58,7 @@ func (k *keyTrial) open() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	store.keys.size, store.keys.pace = 10, 3
+	store.keys.size, store.keys.pace, store.keys.grain = 10, 3, 5
 	k.store = store
 }
 
@@ -234,7 +234,7 @@ func TestShortLivesComeToTheEndOfARound(t *testing.T) {
 		if n := len(store.keys.recent); n > 60 {
 			t.Fatalf("start %d reads %d keys", life, n)
 		}
-		store.keys.size, store.keys.pace = 20, 1
+		store.keys.size, store.keys.pace, store.keys.grain = 20, 1, 1
 		for i := range 4 {
 			acceptKey(t, store, fmt.Sprint(life, "-", i))
 		}
@@ -284,7 +284,7 @@ func TestAKeyIsFoundWhileItIsGivenToAnotherEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close(context.WithoutCancel(t.Context()))
-	store.keys.size, store.keys.pace = 5, 2
+	store.keys.size = 1 // now each key goes to the table, and comes back
 	at := time.Now()
 	accept := func() {
 		at = at.Add(time.Second)
@@ -313,6 +313,9 @@ func TestAKeyIsFoundWhileItIsGivenToAnotherEvent(t *testing.T) {
 	})
 	for range 300 {
 		accept()
+		if err := store.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 	close(done)
 	reading.Wait()
