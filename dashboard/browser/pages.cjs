@@ -51,7 +51,9 @@ const watched = async (browser, options) => {
 const login = async (page) => {
   await page.goto(`${PAGES}/`);
   assert.equal(new URL(page.url()).pathname, "/login");
-  await page.keyboard.type(TOKEN); // The field has the keyboard already.
+  // The field has the keyboard by itself, as soon as the browser gets to that.
+  await page.waitForFunction(() => document.activeElement?.matches("input[type=password]"), null, wait);
+  await page.keyboard.type(TOKEN);
   await page.keyboard.press("Enter");
   await page.waitForURL(`${PAGES}/`, wait);
 };
