@@ -41,14 +41,19 @@ func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.Eve
 // Body returns an event's raw bytes. [webhook.ErrNotFound] when there is no
 // such event, or its payload's retention has passed.
 func (s *Store) Body(ctx context.Context, id webhook.ID) ([]byte, error) {
-	body, err := s.body(ctx, id, largeBody)
+	var size int64
+	var body []byte
+	err := s.reads.row(ctx, `SELECT size FROM events WHERE id = +?1`, []any{id[:]}, &size)
+	if err == nil {
+		body, err = s.body(ctx, id, size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the body of event %s: %w", id, err)
 	}
 	return body, nil
 }
 
-// body reads a body that has about this size.
+// body reads a body of this size.
 func (s *Store) body(ctx context.Context, id webhook.ID, size int64) (body bodyBytes, err error) {
 	const query = `SELECT p.body FROM events e CROSS JOIN payloads p ON p.seq = e.seq WHERE e.id = +?1`
 	err = s.heavy.carry(ctx, size, func() error { return s.reads.row(ctx, query, []any{id[:]}, &body) })

@@ -50,16 +50,15 @@ type held struct {
 // into the table at once.
 //
 // The writer alone changes it, and what belongs to a transaction is seen by the
-// writer only until that is committed. Readers look here, then in the table. What
-// they find in neither they look for again while nothing is being committed: a
-// name may be on its way from the one to the other.
+// writer only until that is committed. Readers look here, then in the table, and
+// wait for nobody. Where an event gives its name to another, they see it here
+// from before the commit on, so that there is no moment without a holder.
 type keys struct {
-	// settle is held while a transaction is committed and its changes become
-	// seen.
-	settle sync.RWMutex
-	// mu guards recent against readers.
+	// mu guards recent and given against readers. given are the names that
+	// change hands in the present transaction, with their last holder.
 	mu     sync.RWMutex
 	recent map[keyName]int64
+	given  map[keyName]int64
 
 	// to is the place that bounds recent: only events behind it are added.
 	// behind counts the events there, with a key or without, and newest is
@@ -87,7 +86,7 @@ type keys struct {
 
 func newKeys() *keys {
 	return &keys{
-		recent: map[keyName]int64{}, changes: map[keyName]int64{},
+		recent: map[keyName]int64{}, given: map[keyName]int64{}, changes: map[keyName]int64{},
 		size: keyRound, pace: keyStep, grain: keyGrain,
 	}
 }
@@ -97,8 +96,18 @@ func newKeys() *keys {
 func (k *keys) find(name keyName) (seq int64, found bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	seq, found = k.recent[name]
+	if seq, found = k.recent[name]; !found {
+		seq, found = k.given[name]
+	}
 	return seq, found
+}
+
+// give shows readers the event that has a name as long as the present
+// transaction lasts, in which another gets it.
+func (k *keys) give(h held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.given[h.name] = h.seq
 }
 
 // now is find for the writer, with the changes of its transaction.
@@ -150,10 +159,14 @@ func (k *keys) publish() {
 			delete(k.recent, h.name)
 		}
 	}
+	clear(k.given)
 }
 
 // rolledBack takes the changes of a transaction back.
 func (k *keys) rolledBack() {
+	k.mu.Lock()
+	clear(k.given)
+	k.mu.Unlock()
 	k.reset()
 	k.noted = min(k.noted, k.moved)
 }
@@ -246,8 +259,8 @@ func (s *Store) holder(ctx context.Context, source, key string) (int64, error) {
 	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
 	seq, err := s.lookUp(ctx, name)
 	if errors.Is(err, webhook.ErrNotFound) {
-		s.keys.settle.RLock()
-		defer s.keys.settle.RUnlock()
+		// It may have left the table between the two looks; then it is in
+		// memory now.
 		return s.lookUp(ctx, name)
 	}
 	return seq, err

@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 //go:embed migrations/*.sql
@@ -62,7 +65,7 @@ func migrate(ctx context.Context, conn *sql.Conn, steps []migration) error {
 	}
 	for _, step := range steps[version:] {
 		if err := applyMigration(ctx, conn, step); err != nil {
-			return fmt.Errorf("applying migration %s: %w; an upgrade needs free room of up to a fifth of the database", step.name, err)
+			return fmt.Errorf("applying migration %s: %w%s", step.name, err, roomAdvice(err))
 		}
 	}
 	if version == 0 || version == len(steps) {
@@ -97,6 +100,14 @@ func claim(ctx context.Context, conn *sql.Conn) error {
 		return fmt.Errorf("marking the new database: %w", err)
 	}
 	return nil
+}
+
+// roomAdvice says how much room an upgrade needs, to whoever has too little.
+func roomAdvice(err error) string {
+	if fault, ok := errors.AsType[sqlite3.Error](err); ok && fault.Code == sqlite3.ErrFull {
+		return "; an upgrade needs free room of up to a fifth of the database"
+	}
+	return ""
 }
 
 func applyMigration(ctx context.Context, conn *sql.Conn, step migration) error {

@@ -113,6 +113,9 @@ func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (
 	if _, err := s.exec(giveUp, older, name); err != nil {
 		return webhook.Receipt{}, err
 	}
+	if older != 0 {
+		s.keys.give(held{keyName(name), older})
+	}
 	if err := s.release(name, older); err != nil {
 		return webhook.Receipt{}, err
 	}

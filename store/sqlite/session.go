@@ -210,8 +210,6 @@ func (s *session) commit() error {
 	if err := s.moveKeys(); err != nil {
 		return err
 	}
-	s.keys.settle.Lock()
-	defer s.keys.settle.Unlock()
 	if _, err := s.exec(`COMMIT`); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
