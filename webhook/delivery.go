@@ -129,9 +129,17 @@ type Attempt struct {
 	// Hint is what the answer itself asked for; no source means it asked
 	// for nothing.
 	Hint Hint
-	// Rule is the stable name of the rule that decided the outcome.
+	// Rule is the stable name of the rule that decided the outcome; Presumed
+	// says that only the status suggested it.
 	Rule     string
-	Evidence Evidence
+	Presumed bool
+	// Renewed says that the request carried a fresh signature in place of the
+	// sender's own, which had aged.
+	Renewed bool
+	// WitnessFor names the event whose refusal this attempt was to confirm or
+	// to refute; zero for none.
+	WitnessFor ID
+	Evidence   Evidence
 	// Decision is the state that the delivery took, NextAttemptAt when it
 	// goes on (zero when the delivery is final or the operator must act).
 	Decision      State

@@ -102,6 +102,22 @@ type Answer struct {
 	Hint     Hint
 	Pacing   Pacing
 	Rule     string
+	// Presumed says that only the status suggests the outcome: no words and no
+	// fields of the answer confirm it, so another payload has to.
+	Presumed bool
+	// Aged says that the request was refused because its signature is too old:
+	// this is about neither the payload nor the destination's credentials.
+	Aged bool
+	// NamesPayload says that a refusal names a field or a value of the payload.
+	NamesPayload bool
+	// Fingerprint identifies a refusal by its status and its words, without
+	// what differs from request to request (digits, ids, dates, and what also
+	// stands in the request): two payloads that are refused in the same words
+	// have the same one. Empty where nothing was refused.
+	Fingerprint string
+	// Renewed says that the request carried a fresh signature in place of the
+	// sender's own, which had aged.
+	Renewed bool
 	// OwnWait is the least wait of our own where the answer gave no time and
 	// the downstream's documentation does (GitHub's secondary limit: 60 s).
 	OwnWait time.Duration
