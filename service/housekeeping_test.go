@@ -1,0 +1,24 @@
+package service
+
+import (
+	"io"
+	"testing"
+
+	"weir/store/sqlite"
+)
+
+// TestShortRoomAsksForPruning: before an event is refused, and once however
+// often it is told.
+func TestShortRoomAsksForPruning(t *testing.T) {
+	h := newService(Config{Log: io.Discard})
+	h.committed(sqlite.Commit{Operations: 1})
+	if len(h.full) != 0 {
+		t.Error("there is room, and yet pruning is asked for")
+	}
+	for range 3 {
+		h.committed(sqlite.Commit{Operations: 1, Tight: true})
+	}
+	if len(h.full) != 1 {
+		t.Errorf("%d rounds of pruning are asked for, want 1", len(h.full))
+	}
+}
