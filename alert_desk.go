@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir/handler"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -133,7 +133,7 @@ func (d *alertDesk) died(destination string, reason webhook.DeadReason, count in
 }
 
 // committed notes whether the store commits.
-func (d *alertDesk) committed(c sqlite.Commit) {
+func (d *alertDesk) committed(c store.Commit) {
 	failed := errors.Is(c.Err, webhook.ErrUnavailable)
 	if !failed && !d.failing.Load() || !failed && c.Err != nil {
 		return

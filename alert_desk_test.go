@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/handler"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -44,17 +44,17 @@ func inFakeTime(t *testing.T, test func(t *testing.T, d *alertDesk)) {
 
 func TestAStoreThatCannotCommitIsTold(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, d *alertDesk) {
-		disk := sqlite.Commit{Err: fmt.Errorf("%w: disk I/O error", webhook.ErrUnavailable)}
-		d.committed(sqlite.Commit{})
-		d.committed(sqlite.Commit{Err: errors.New("one operation was wrong")})
+		disk := store.Commit{Err: fmt.Errorf("%w: disk I/O error", webhook.ErrUnavailable)}
+		d.committed(store.Commit{})
+		d.committed(store.Commit{Err: errors.New("one operation was wrong")})
 		d.expect(t, "nothing is wrong with the disk")
 		d.committed(disk)
 		d.committed(disk)
 		d.expect(t, "the disk fails", "the store cannot commit: new events are answered 503")
 		<-time.After(90 * time.Second)
-		d.committed(sqlite.Commit{Err: errors.New("one operation was wrong")})
+		d.committed(store.Commit{Err: errors.New("one operation was wrong")})
 		d.expect(t, "that says nothing about the disk")
-		d.committed(sqlite.Commit{})
+		d.committed(store.Commit{})
 		d.expect(t, "it is well again", "over after 1m30s: the store could not commit")
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -90,7 +90,7 @@ func (h *house) makeRoom() {
 func (h *house) prune(ctx context.Context) (helped bool) {
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
-		done, err := h.store.Prune(ctx, sqlite.PruneQuery{
+		done, err := h.store.Prune(ctx, store.PruneQuery{
 			Now:             now,
 			DeliveredBefore: now.Add(-h.settings.retainDelivered),
 			DeadBefore:      now.Add(-h.settings.retainDead),
@@ -99,7 +99,7 @@ func (h *house) prune(ctx context.Context) (helped bool) {
 			h.log.Error("retention could not be applied", webhook.LogError, err)
 			return false
 		}
-		helped = helped || !done.Tight || done.Payloads+done.Events > 0
+		helped = helped || !done.NearlyFull || done.Payloads+done.Events > 0
 		if !done.More || !rest(ctx, pruneRest) {
 			return helped
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"weir/handler"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -201,7 +201,7 @@ func (m *meters) redelivered(destination string) {
 }
 
 // committed counts a transaction of the writer.
-func (m *meters) committed(c sqlite.Commit) {
+func (m *meters) committed(c store.Commit) {
 	if c.Err != nil {
 		m.commitFailures.Inc()
 		return

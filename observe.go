@@ -7,6 +7,7 @@ import (
 
 	"weir/dispatch"
 	"weir/handler"
+	"weir/store"
 	"weir/store/sqlite"
 	"weir/webhook"
 )
@@ -18,10 +19,10 @@ func (h *house) received(seen handler.Observation) {
 }
 
 // committed is told of every transaction of the store.
-func (h *house) committed(c sqlite.Commit) {
+func (h *house) committed(c store.Commit) {
 	h.meters.committed(c)
 	h.desk.committed(c)
-	if c.Tight {
+	if c.NearlyFull {
 		h.makeRoom()
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"weir/store"
 
-	"weir/store/sqlite"
+	"github.com/google/go-cmp/cmp"
 )
 
 // moody is a downstream that answers with the status it is told.
@@ -295,12 +295,12 @@ func TestB80NothingOfADownstreamIsLogged(t *testing.T) {
 // often it is told.
 func TestShortRoomAsksForPruning(t *testing.T) {
 	h := newHouse(settings{}, newLogger(io.Discard, settings{}))
-	h.committed(sqlite.Commit{Operations: 1})
+	h.committed(store.Commit{Operations: 1})
 	if len(h.full) != 0 {
 		t.Error("there is room, and yet pruning is asked for")
 	}
 	for range 3 {
-		h.committed(sqlite.Commit{Operations: 1, Tight: true})
+		h.committed(store.Commit{Operations: 1, NearlyFull: true})
 	}
 	if len(h.full) != 1 {
 		t.Errorf("%d rounds of pruning are asked for, want 1", len(h.full))

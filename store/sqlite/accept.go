@@ -25,8 +25,8 @@ type arrival struct {
 	// dedupe names (source, key), variant the same with the digest of the
 	// body, for an event that is kept beside another with the same key. Both
 	// are nil without a key.
-	dedupe  []byte
-	variant []byte
+	dedupe     []byte
+	contentKey []byte
 }
 
 func newArrival(in webhook.Arrival) *arrival {
@@ -40,7 +40,7 @@ func newArrival(in webhook.Arrival) *arrival {
 	}
 	a := &arrival{Arrival: in, receivedAt: millis(e.ReceivedAt), header: encodeHeader(e.Header)}
 	if e.Key != "" {
-		a.dedupe, a.variant = dedupeNames(e.Source, e.Key, e.SHA256)
+		a.dedupe, a.contentKey = dedupeNames(e.Source, e.Key, e.SHA256)
 	}
 	return a
 }
@@ -73,8 +73,8 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 	}
 	a := newArrival(in)
 	var receipt webhook.Receipt
-	err := s.heavy.carry(ctx, a.Event.Size, func() error {
-		return s.writer.do(ctx, int(a.size()), func(session *session) (err error) {
+	err := s.largeBodies.one(ctx, a.Event.Size, func() error {
+		return s.writer.do(ctx, int(a.size()), func(session *writeConn) (err error) {
 			receipt, err = session.accept(a)
 			return err
 		})
@@ -88,30 +88,30 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 // accept decides by inserting: where the event or its key is there already the
 // statement changes nothing, and only then is it worth looking. Keys that are not
 // in their table yet are looked for before.
-func (s *session) accept(a *arrival) (webhook.Receipt, error) {
-	if a.size() > s.room {
-		return s.acceptFull(a)
+func (c *writeConn) accept(a *arrival) (webhook.Receipt, error) {
+	if a.size() > c.bytesLeft {
+		return c.acceptFull(a)
 	}
-	if s.hasRecent(a.dedupe) {
-		return s.acceptKnown(a)
+	if c.inMemtable(a.dedupe) {
+		return c.acceptExisting(a)
 	}
-	inserted, err := s.insert(a, a.dedupe, nil)
+	inserted, err := c.insert(a, a.dedupe, nil)
 	if err != nil || inserted {
 		return a.accepted(), err
 	}
-	return s.acceptKnown(a)
+	return c.acceptExisting(a)
 }
 
 // acceptFull answers at the cap: repeats as ever, new events not at all.
-func (s *session) acceptFull(a *arrival) (webhook.Receipt, error) {
-	known, found, err := s.find(a)
+func (c *writeConn) acceptFull(a *arrival) (webhook.Receipt, error) {
+	known, found, err := c.find(a)
 	if err != nil {
 		return webhook.Receipt{}, err
 	}
-	if !found || s.forgotten(known, a) {
+	if !found || c.forgotten(known, a) {
 		return webhook.Receipt{}, webhook.ErrFull
 	}
-	return s.acceptKnown(a)
+	return c.acceptExisting(a)
 }
 
 func (a *arrival) accepted() webhook.Receipt {
@@ -129,27 +129,27 @@ const insertDelivery = `INSERT INTO deliveries (seq, destination, state, next_at
 	VALUES (?1, ?2, 'pending', ?3, ?3) ON CONFLICT DO NOTHING`
 
 // insert stores the event unless it, or its key, is there already.
-func (s *session) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
+func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
 	e := &a.Event
-	seq := s.nextPlace(a.receivedAt)
-	changed, err := s.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
+	seq := c.nextSeq(a.receivedAt)
+	changed, err := c.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
 		a.receivedAt, nullable(dedupe), e.Size, e.SHA256[:], nullable(conflictOf))
 	if err != nil || changed == 0 {
 		return false, err
 	}
-	s.keys.placed(seq)
-	if err := s.claim(dedupe, seq); err != nil {
+	c.memtable.countInsert(seq)
+	if err := c.setKey(dedupe, seq); err != nil {
 		return false, err
 	}
-	if _, err := s.execWith(len(e.Body), insertPayload, seq, a.header, e.Body); err != nil {
+	if _, err := c.execWith(len(e.Body), insertPayload, seq, a.header, e.Body); err != nil {
 		return false, err
 	}
 	for _, destination := range a.To {
-		if _, err := s.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
+		if _, err := c.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
 			return false, err
 		}
 	}
-	s.room -= a.size()
+	c.bytesLeft -= a.size()
 	return true, nil
 }
 

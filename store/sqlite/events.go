@@ -23,9 +23,9 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 		return webhook.EventPage{}, err
 	}
 	var page webhook.EventPage
-	holders, err := s.holders(ctx, query)
+	holders, err := s.keyOwners(ctx, query)
 	if err == nil {
-		err = s.reads.view(ctx, func(v view) (err error) {
+		err = s.reads.readTx(ctx, func(v readTx) (err error) {
 			page, err = v.eventPage(query, after, holders)
 			return err
 		})
@@ -38,22 +38,22 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 
 // eventPage reads a page; where the query has a key, holders are the places of
 // the events that have it.
-func (v view) eventPage(query webhook.EventQuery, after cursor, holders []int64) (webhook.EventPage, error) {
+func (tx readTx) eventPage(query webhook.EventQuery, after cursor, holders []int64) (webhook.EventPage, error) {
 	limit := pageLimit(query.Limit)
-	base := walk{within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
+	base := indexScan{within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
 	if query.Key != "" {
-		return v.eventsOf(walksByKey(query, base, holders), limit)
+		return tx.eventsOf(scansByKey(query, base, holders), limit)
 	}
-	walks, err := v.eventWalks(query, after, base)
+	walks, err := tx.eventScans(query, after, base)
 	if err != nil {
 		return webhook.EventPage{}, err
 	}
-	return v.eventsOf(walks, limit)
+	return tx.eventsOf(walks, limit)
 }
 
 // eventsOf walks and reads what it comes by.
-func (v view) eventsOf(walks []walk, limit int) (webhook.EventPage, error) {
-	places, rest, err := v.places(walks)
+func (tx readTx) eventsOf(walks []indexScan, limit int) (webhook.EventPage, error) {
+	places, rest, err := tx.seqs(walks)
 	if err != nil {
 		return webhook.EventPage{}, err
 	}
@@ -66,7 +66,7 @@ func (v view) eventsOf(walks []walk, limit int) (webhook.EventPage, error) {
 	}
 	page.Items = make([]webhook.EventDetail, len(places))
 	for i, seq := range places {
-		if page.Items[i], err = v.summary(seq); err != nil {
+		if page.Items[i], err = tx.summary(seq); err != nil {
 			return webhook.EventPage{}, err
 		}
 	}
@@ -76,9 +76,9 @@ func (v view) eventsOf(walks []walk, limit int) (webhook.EventPage, error) {
 // places walks and returns what it found, newest first and each place once,
 // and the place below which not everything has been looked at. Each walk is in
 // order, so the newest of all of them are the newest.
-func (v view) places(walks []walk) (places []int64, rest int64, err error) {
+func (tx readTx) seqs(walks []indexScan) (places []int64, rest int64, err error) {
 	for _, w := range walks {
-		below, err := v.walk(w, w.seq, func(rows *sql.Rows) error {
+		below, err := tx.scan(w, w.seq, func(rows *sql.Rows) error {
 			var seq int64
 			err := rows.Scan(&seq)
 			places = append(places, seq)
@@ -95,12 +95,12 @@ func (v view) places(walks []walk) (places []int64, rest int64, err error) {
 }
 
 // eventWalks chooses the indexes that fit the query.
-func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]walk, error) {
+func (tx readTx) eventScans(query webhook.EventQuery, after cursor, base indexScan) ([]indexScan, error) {
 	if query.State == webhook.Pending || query.State == webhook.Dead {
 		if query.Source != "" {
 			base.filter = base.filter.and(`e.source = +?`, query.Source)
 		}
-		return v.unfinished(base, after, query.State, query.Destination)
+		return tx.unfinishedScans(base, after, query.State, query.Destination)
 	}
 	base.along, base.seq = alongEvents, `e.seq`
 	if query.Source != "" {
@@ -108,12 +108,12 @@ func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]w
 		base.fixed = base.fixed.and(`e.source = +?`, query.Source)
 	}
 	base.filter = hasDelivery(query)
-	return []walk{base}, nil
+	return []indexScan{base}, nil
 }
 
 // holders finds the events that have the key of a query: of its source, or of
 // every source that there is.
-func (s *Store) holders(ctx context.Context, query webhook.EventQuery) ([]int64, error) {
+func (s *Store) keyOwners(ctx context.Context, query webhook.EventQuery) ([]int64, error) {
 	if query.Key == "" {
 		return nil, nil
 	}
@@ -126,7 +126,7 @@ func (s *Store) holders(ctx context.Context, query webhook.EventQuery) ([]int64,
 	}
 	var places []int64
 	for _, source := range sources {
-		seq, err := s.holder(ctx, source, query.Key)
+		seq, err := s.keyOwner(ctx, source, query.Key)
 		if errors.Is(err, webhook.ErrNotFound) {
 			continue
 		}
@@ -140,7 +140,7 @@ func (s *Store) holders(ctx context.Context, query webhook.EventQuery) ([]int64,
 
 // sources lists every source that has an event.
 func (s *Store) sources(ctx context.Context) (names []string, err error) {
-	err = s.reads.view(ctx, func(v view) error {
+	err = s.reads.readTx(ctx, func(v readTx) error {
 		names, err = v.names(allSources)
 		return err
 	})
@@ -149,9 +149,9 @@ func (s *Store) sources(ctx context.Context) (names []string, err error) {
 
 // walksByKey goes to the events that have the key, and to those kept beside
 // them.
-func walksByKey(query webhook.EventQuery, base walk, holders []int64) []walk {
+func scansByKey(query webhook.EventQuery, base indexScan, holders []int64) []indexScan {
 	base.along, base.seq, base.filter = alongEvents, `e.seq`, hasDelivery(query)
-	var walks []walk
+	var walks []indexScan
 	for _, seq := range holders {
 		first, beside := base, base
 		first.fixed = base.fixed.and(`e.seq = +?`, seq)

@@ -12,11 +12,11 @@ func (s *Store) SetWalkBudget(rows int) { s.reads.budget = rows }
 
 // Do runs a function in a transaction of the writer, on its connection.
 func (s *Store) Do(ctx context.Context, apply func(Session) error) error {
-	return s.writer.do(ctx, 0, func(session *session) error { return apply(Session{session}) })
+	return s.writer.do(ctx, 0, func(session *writeConn) error { return apply(Session{session}) })
 }
 
 // Session is the writing connection.
-type Session struct{ session *session }
+type Session struct{ session *writeConn }
 
 // Exec runs a statement.
 func (s Session) Exec(text string, args ...any) error {

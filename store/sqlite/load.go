@@ -53,7 +53,7 @@ func (l *loads) read(ctx context.Context, one *load) error {
 	batch := l.waiting
 	l.waiting = nil
 	l.mu.Unlock()
-	err := l.readers.view(context.WithoutCancel(ctx), func(v view) error {
+	err := l.readers.readTx(context.WithoutCancel(ctx), func(v readTx) error {
 		for _, each := range batch {
 			each.err = each.from(v)
 		}
@@ -69,7 +69,7 @@ func (l *loads) read(ctx context.Context, one *load) error {
 }
 
 // from reads what is asked for.
-func (l *load) from(v view) error {
+func (l *load) from(v readTx) error {
 	var (
 		body     bodyBytes
 		event    eventRow
@@ -116,4 +116,29 @@ func (s *Store) addLarge(ctx context.Context, e *webhook.Event) error {
 	}
 	e.Body = body
 	return err
+}
+
+// largeBody is from which size on a body is heavy.
+const largeBody = 4 << 20
+
+// heavy lets one large body at a time into SQLite or out of it: on the way
+// SQLite and its driver have up to three copies, and two bodies of 25 MiB at
+// once would need more memory than a small machine has. Nobody who holds it
+// keeps a reader or the writer waiting.
+type largeBodies chan struct{}
+
+func newLargeBodies() largeBodies { return make(largeBodies, 1) }
+
+// carry runs f alone among those that carry something heavy.
+func (b largeBodies) one(ctx context.Context, size int64, f func() error) error {
+	if size < largeBody {
+		return f()
+	}
+	select {
+	case b <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for another large body: %w", unavailable(context.Cause(ctx)))
+	}
+	defer func() { <-b }()
+	return f()
 }

@@ -20,4 +20,4 @@ const largePiece = 256 << 10
 // giveBack keeps the C library from keeping what SQLite has freed. That of GNU
 // learns from the first body of 25 MiB to expect more of them, and then the
 // process never again gets smaller than several of them side by side.
-func giveBack() { C.give_back(largePiece) }
+func returnFreedMemory() { C.give_back(largePiece) }

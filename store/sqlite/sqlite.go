@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"weir/store"
 )
 
 // Config says where the store is and how much it keeps.
@@ -22,7 +25,7 @@ type Config struct {
 	MaxBytes int64
 	// Observe is told of every transaction of the writer, on the writer's
 	// goroutine: it must not block. Nil is nobody.
-	Observe func(Commit)
+	Observe func(store.Commit)
 	// Readers is the number of reading connections. 0 is DefaultReaders.
 	Readers int
 }
@@ -48,15 +51,15 @@ type Store struct {
 	path       string
 	cleanStart bool
 
-	lock    lockFile
-	pool    *sql.DB // of the writer: one connection
-	session *session
-	keys    *keys
-	reads   *readers
-	loads   loads
-	heavy   heavy
-	writer  *writer
-	owned   sync.WaitGroup // the writer goroutine
+	lock        lockFile
+	pool        *sql.DB // of the writer: one connection
+	session     *writeConn
+	memtable    *memtable
+	reads       *readers
+	loads       loads
+	largeBodies largeBodies
+	writer      *writer
+	owned       sync.WaitGroup // the writer goroutine
 
 	closing  sync.Once
 	closeErr error
@@ -69,7 +72,7 @@ type Store struct {
 //
 // Its cost does not depend on how much is stored.
 func Open(ctx context.Context, config Config) (*Store, error) {
-	giveBack()
+	returnFreedMemory()
 	config = config.withDefaults()
 	path, err := resolve(config.Path)
 	if err != nil {
@@ -82,11 +85,11 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store{path: path, lock: lock, heavy: newHeavy()}
-	if err := store.open(ctx, config); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), store.release())
+	opened := &Store{path: path, lock: lock, largeBodies: newLargeBodies()}
+	if err := opened.open(ctx, config); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), opened.release())
 	}
-	return store, nil
+	return opened, nil
 }
 
 func probeFilesAndDirectory(path string) error {
@@ -108,13 +111,13 @@ func (s *Store) open(ctx context.Context, config Config) error {
 	}
 	s.reads = &readers{
 		db:     newConnector(s.path, "ro", common, reading).open(config.Readers),
-		budget: walkBudget,
+		budget: scanBudget,
 	}
 	s.loads.readers = s.reads
 	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
-	s.keys = s.session.keys
+	s.memtable = s.session.memtable
 	s.writer = newWriter(s.session, s.reads)
 	s.writer.observe = config.Observe
 	s.owned.Go(s.writer.run)
@@ -128,7 +131,7 @@ func (s *Store) openSession(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	s.session = newSession(conn, s.path, config)
+	s.session = newWriteConn(conn, s.path, config)
 	steps, err := loadMigrations(migrations)
 	if err != nil {
 		return err
@@ -142,7 +145,7 @@ func (s *Store) openSession(ctx context.Context, config Config) error {
 	if s.cleanStart, err = s.session.markStarted(); err != nil {
 		return fmt.Errorf("marking the start: %w", err)
 	}
-	s.session.files, err = notePlace(s.path)
+	s.session.files, err = noteOpenFiles(s.path)
 	return err
 }
 
@@ -206,3 +209,35 @@ func (s *Store) CleanStart() bool { return s.cleanStart }
 
 // Path returns the database's path behind any symbolic link.
 func (s *Store) Path() string { return s.path }
+
+// Size measures the store.
+func (s *Store) Size(ctx context.Context) (store.Size, error) {
+	size := store.Size{Log: fileSize(s.path + "-wal"), Max: s.session.maxBytes}
+	const query = `SELECT page_count * page_size, freelist_count * page_size
+		FROM pragma_page_count, pragma_page_size, pragma_freelist_count`
+	if err := s.reads.row(ctx, query, nil, &size.Database, &size.Free); err != nil {
+		return store.Size{}, fmt.Errorf("measuring the database: %w", err)
+	}
+	return size, nil
+}
+
+// Stats counts the writer's work since Open.
+type Stats struct {
+	Commits    int64 // transactions committed
+	Operations int64 // events, records and the like in them
+}
+
+// Stats returns the counters; Operations per Commits is the mean batch.
+func (s *Store) Stats() Stats {
+	return Stats{Commits: s.writer.transactions.Load(), Operations: s.writer.operations.Load()}
+}
+
+// Pragmas lists the settings of the writing connection as "name=value". Every
+// one was read back when the connection was opened: these are in force.
+func (s *Store) Pragmas() []string {
+	var list []string
+	for _, p := range slices.Concat(shape, common, writing) {
+		list = append(list, p.name+"="+p.want)
+	}
+	return list
+}

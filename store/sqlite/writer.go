@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -35,7 +36,7 @@ const (
 type operation struct {
 	// apply does the work inside a transaction. It may run twice, with a
 	// rollback between. Where it refuses (see refused) it has written nothing.
-	apply func(*session) error
+	apply func(*writeConn) error
 	bytes int
 	state atomic.Int32
 	err   error
@@ -47,7 +48,7 @@ type operation struct {
 // transaction. There is no timer: the batch is what arrived during the last
 // commit, so an idle store commits at once and a busy one shares the sync.
 type writer struct {
-	session *session
+	session *writeConn
 	readers *readers
 	queue   chan *operation
 	// stop asks it to finish what is queued; gone is closed when it has ended
@@ -59,14 +60,14 @@ type writer struct {
 	err    error
 
 	// observe is told of every transaction; it may be nil.
-	observe func(Commit)
+	observe func(store.Commit)
 
 	transactions atomic.Int64
 	operations   atomic.Int64
 	batch        []*operation // reused
 }
 
-func newWriter(session *session, readers *readers) *writer {
+func newWriter(session *writeConn, readers *readers) *writer {
 	return &writer{
 		session: session,
 		readers: readers,
@@ -83,7 +84,7 @@ var errClosed = fmt.Errorf("%w: the store is closed", webhook.ErrUnavailable)
 // do hands an operation to the writer and waits for its commit. When ctx ends
 // first the operation is dropped if it has not begun; otherwise the commit
 // stands, and the caller does not learn of it.
-func (w *writer) do(ctx context.Context, bytes int, apply func(*session) error) error {
+func (w *writer) do(ctx context.Context, bytes int, apply func(*writeConn) error) error {
 	op := &operation{apply: apply, bytes: bytes, done: make(chan struct{})}
 	select {
 	case <-w.stop:
@@ -187,7 +188,7 @@ func (w *writer) process(batch []*operation) {
 		return
 	}
 	err := w.transact(live)
-	if err != nil && len(live) > 1 && !passing(err) && w.err == nil {
+	if err != nil && len(live) > 1 && !transient(err) && w.err == nil {
 		w.separately(live)
 	} else if err != nil {
 		w.answer(live, err)
@@ -196,7 +197,7 @@ func (w *writer) process(batch []*operation) {
 		close(op.done)
 	}
 	clear(w.batch)
-	w.rewind()
+	w.shortenLog()
 }
 
 // separately gives each operation of a batch that failed a transaction of its
@@ -214,7 +215,7 @@ func (w *writer) separately(batch []*operation) {
 
 // answer sets the error of operations that were not committed.
 func (w *writer) answer(batch []*operation, err error) {
-	if passing(err) || w.err != nil {
+	if transient(err) || w.err != nil {
 		err = unavailable(err)
 	}
 	for _, op := range batch {
@@ -228,15 +229,15 @@ func (w *writer) answer(batch []*operation, err error) {
 //
 // The log counts to the cap. Where that is small the log is cut off: nothing
 // else would ever make it shorter.
-func (w *writer) rewind() {
-	most, checkpoint := w.session.longestLog(), `PRAGMA wal_checkpoint(PASSIVE)`
+func (w *writer) shortenLog() {
+	most, checkpoint := w.session.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
 	if w.err != nil || fileSize(w.session.path+"-wal") < most {
 		return
 	}
 	if most < maxLog {
 		checkpoint = `PRAGMA wal_checkpoint(TRUNCATE)`
 	}
-	w.readers.quiet(func() {
+	w.readers.whileReadersPause(func() {
 		// An error, as from a reader in another process, leaves the log as
 		// long as it is until the next time.
 		_ = w.session.checkpoint(checkpoint)
@@ -248,7 +249,7 @@ func (w *writer) rewind() {
 func (w *writer) transact(batch []*operation) error {
 	begun := time.Now()
 	err := w.attempt(batch)
-	defer func() { w.tell(len(batch), time.Since(begun), err) }()
+	defer func() { w.report(len(batch), time.Since(begun), err) }()
 	if err == nil {
 		w.transactions.Add(1)
 		w.operations.Add(int64(len(batch)))
@@ -263,14 +264,14 @@ func (w *writer) transact(batch []*operation) error {
 }
 
 // tell reports a transaction to the observer.
-func (w *writer) tell(operations int, took time.Duration, err error) {
+func (w *writer) report(operations int, took time.Duration, err error) {
 	if w.observe == nil {
 		return
 	}
-	if err != nil && (passing(err) || w.err != nil) {
+	if err != nil && (transient(err) || w.err != nil) {
 		err = unavailable(err)
 	}
-	w.observe(Commit{Operations: operations, Took: took, Tight: w.session.tight(), Err: err})
+	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.session.nearlyFull(), Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {
@@ -279,7 +280,7 @@ func (w *writer) attempt(batch []*operation) error {
 	}
 	for _, op := range batch {
 		op.err = op.apply(w.session)
-		if op.err != nil && !refused(op.err) {
+		if op.err != nil && !rejection(op.err) {
 			return op.err
 		}
 	}

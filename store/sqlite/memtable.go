@@ -17,21 +17,21 @@ import (
 const (
 	// keyRound is how many names of keys gather before they move into their
 	// table.
-	keyRound = 1 << 15
+	flushSize = 1 << 15
 	// keyGrain is after how many moved names it is noted how far a round has
 	// come.
-	keyGrain = 64
+	flushNoteEvery = 64
 	// keyStep is how many of them move in one transaction, beside two for each
 	// key that it gives away: so a round is over long before the next is due,
 	// and no transaction is much longer than others.
-	keyStep = 16
+	flushStep = 16
 )
 
 // keyName names a key with its source.
 type keyName [dedupeBytes]byte
 
 // held says which event has a key: the one at a place.
-type held struct {
+type keyEntry struct {
 	name keyName
 	seq  int64
 }
@@ -53,142 +53,142 @@ type held struct {
 // writer only until that is committed. Readers look here, then in the table, and
 // wait for nobody. Where an event gives its name to another, they see it here
 // from before the commit on, so that there is no moment without a holder.
-type keys struct {
+type memtable struct {
 	// mu guards recent and given against readers. given are the names that
 	// change hands in the present transaction, with their last holder.
-	mu     sync.RWMutex
-	recent map[keyName]int64
-	given  map[keyName]int64
+	mu         sync.RWMutex
+	entries    map[keyName]int64
+	reassigned map[keyName]int64
 
 	// to is the place that bounds recent: only events behind it are added.
 	// behind counts the events there, with a key or without, and newest is
 	// the place of the last.
 	to, newest int64
-	behind     int
+	gathered   int
 	// size is how many events there may be behind it, pace how many names
 	// move in a step at least, grain how many before that is noted.
-	size, pace, grain int
+	flushSize, flushStep, noteEvery int
 
 	// moving says that a round is on; round are its names, sorted, moved how
 	// many have moved, and noted how many when that was last noted.
-	moving       bool
-	round        []held
-	moved, noted int
+	flushing       bool
+	flush          []keyEntry
+	flushed, noted int
 
 	// What follows belongs to the present transaction: the names that it gives
 	// to an event, or takes from one (0); its events, and the last place; and
 	// how many names it moves.
-	changes  map[keyName]int64
-	inserted int
-	last     int64
-	step     int
+	changes    map[keyName]int64
+	inserted   int
+	last       int64
+	flushedNow int
 }
 
-func newKeys() *keys {
-	return &keys{
-		recent: map[keyName]int64{}, given: map[keyName]int64{}, changes: map[keyName]int64{},
-		size: keyRound, pace: keyStep, grain: keyGrain,
+func newMemtable() *memtable {
+	return &memtable{
+		entries: map[keyName]int64{}, reassigned: map[keyName]int64{}, changes: map[keyName]int64{},
+		flushSize: flushSize, flushStep: flushStep, noteEvery: flushNoteEvery,
 	}
 }
 
 // find looks for a name among the recent ones that are committed. Anyone may
 // call it.
-func (k *keys) find(name keyName) (seq int64, found bool) {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	if seq, found = k.recent[name]; !found {
-		seq, found = k.given[name]
+func (m *memtable) find(name keyName) (seq int64, found bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if seq, found = m.entries[name]; !found {
+		seq, found = m.reassigned[name]
 	}
 	return seq, found
 }
 
 // give shows readers the event that has a name as long as the present
 // transaction lasts, in which another gets it.
-func (k *keys) give(h held) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.given[h.name] = h.seq
+func (m *memtable) reassign(h keyEntry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reassigned[h.name] = h.seq
 }
 
 // now is find for the writer, with the changes of its transaction.
-func (k *keys) now(name keyName) (seq int64, found bool) {
-	if seq, changed := k.changes[name]; changed {
+func (m *memtable) owner(name keyName) (seq int64, found bool) {
+	if seq, changed := m.changes[name]; changed {
 		return seq, seq != 0
 	}
-	seq, found = k.recent[name]
+	seq, found = m.entries[name]
 	return seq, found
 }
 
 // placed counts an event of the present transaction.
-func (k *keys) placed(seq int64) {
-	if seq > k.to {
-		k.inserted++
-		k.last = max(k.last, seq)
+func (m *memtable) countInsert(seq int64) {
+	if seq > m.to {
+		m.inserted++
+		m.last = max(m.last, seq)
 	}
 }
 
 // committed makes the changes of a transaction final, and begins a round when
 // enough has gathered: only what is committed may move.
-func (k *keys) committed() {
-	k.publish()
-	k.moved += k.step
-	k.behind += k.inserted
-	k.newest = max(k.newest, k.last)
-	k.reset()
-	if k.moving && k.moved == len(k.round) {
-		k.moving, k.round, k.moved, k.noted = false, nil, 0, 0
+func (m *memtable) committed() {
+	m.publish()
+	m.flushed += m.flushedNow
+	m.gathered += m.inserted
+	m.newest = max(m.newest, m.last)
+	m.reset()
+	if m.flushing && m.flushed == len(m.flush) {
+		m.flushing, m.flush, m.flushed, m.noted = false, nil, 0, 0
 	}
-	if !k.moving && k.behind >= k.size {
-		k.begin()
+	if !m.flushing && m.gathered >= m.flushSize {
+		m.beginFlush()
 	}
 }
 
 // publish shows readers the changes, and drops what is in the table now.
-func (k *keys) publish() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for name, seq := range k.changes {
+func (m *memtable) publish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, seq := range m.changes {
 		if seq == 0 {
-			delete(k.recent, name)
+			delete(m.entries, name)
 		} else {
-			k.recent[name] = seq
+			m.entries[name] = seq
 		}
 	}
-	for _, h := range k.round[k.moved : k.moved+k.step] {
-		if k.recent[h.name] == h.seq {
-			delete(k.recent, h.name)
+	for _, h := range m.flush[m.flushed : m.flushed+m.flushedNow] {
+		if m.entries[h.name] == h.seq {
+			delete(m.entries, h.name)
 		}
 	}
-	clear(k.given)
+	clear(m.reassigned)
 }
 
 // rolledBack takes the changes of a transaction back.
-func (k *keys) rolledBack() {
-	k.mu.Lock()
-	clear(k.given)
-	k.mu.Unlock()
-	k.reset()
-	k.noted = min(k.noted, k.moved)
+func (m *memtable) rolledBack() {
+	m.mu.Lock()
+	clear(m.reassigned)
+	m.mu.Unlock()
+	m.reset()
+	m.noted = min(m.noted, m.flushed)
 }
 
-func (k *keys) reset() {
-	clear(k.changes)
-	k.inserted, k.last, k.step = 0, 0, 0
+func (m *memtable) reset() {
+	clear(m.changes)
+	m.inserted, m.last, m.flushedNow = 0, 0, 0
 }
 
 // begin starts a round with all that is there.
-func (k *keys) begin() {
-	k.moving, k.moved, k.noted = true, 0, 0
-	k.to, k.behind = max(k.to, k.newest), 0
-	k.round = make([]held, 0, len(k.recent))
-	for name, seq := range k.recent {
-		k.round = append(k.round, held{name, seq})
+func (m *memtable) beginFlush() {
+	m.flushing, m.flushed, m.noted = true, 0, 0
+	m.to, m.gathered = max(m.to, m.newest), 0
+	m.flush = make([]keyEntry, 0, len(m.entries))
+	for name, seq := range m.entries {
+		m.flush = append(m.flush, keyEntry{name, seq})
 	}
-	k.sort()
+	m.sort()
 }
 
-func (k *keys) sort() {
-	slices.SortFunc(k.round, func(a, b held) int { return bytes.Compare(a.name[:], b.name[:]) })
+func (m *memtable) sort() {
+	slices.SortFunc(m.flush, func(a, b keyEntry) int { return bytes.Compare(a.name[:], b.name[:]) })
 }
 
 // order is the beginning of a name as a number that sorts like it, as far as a
@@ -197,30 +197,30 @@ func (n keyName) order() int64 { return int64(binary.BigEndian.Uint64(n[:]) >> 1
 
 // loadKeys reads the names that are not in the table, and goes on with the round
 // that was on.
-func (s *session) loadKeys() error {
-	k := s.keys
+func (c *writeConn) loadMemtable() error {
+	k := c.memtable
 	var until, moved int64
 	for name, value := range map[string]*int64{"keys_to": &k.to, "keys_round": &until, "keys_moved": &moved} {
-		if _, err := s.row(`SELECT value FROM facts WHERE name = +?1`, []any{name}, value); err != nil {
+		if _, err := c.row(`SELECT value FROM facts WHERE name = +?1`, []any{name}, value); err != nil {
 			return fmt.Errorf("reading the fact %s: %w", name, err)
 		}
 	}
-	err := s.each(`SELECT dedupe, seq FROM events WHERE seq > ?1`, []any{k.to}, func(rows *sql.Rows) error {
+	err := c.each(`SELECT dedupe, seq FROM events WHERE seq > ?1`, []any{k.to}, func(rows *sql.Rows) error {
 		var name sql.RawBytes
 		var seq int64
 		err := rows.Scan(&name, &seq)
 		if seq > until {
-			k.behind, k.newest = k.behind+1, max(k.newest, seq)
+			k.gathered, k.newest = k.gathered+1, max(k.newest, seq)
 		}
 		if err == nil && len(name) == dedupeBytes {
-			k.load(held{keyName(name), seq}, until, moved)
+			k.load(keyEntry{keyName(name), seq}, until, moved)
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("reading the newest keys: %w", err)
 	}
-	if k.moving = until > 0; k.moving {
+	if k.flushing = until > 0; k.flushing {
 		k.to = until
 		k.sort()
 	}
@@ -228,13 +228,13 @@ func (s *session) loadKeys() error {
 }
 
 // load takes one name in. What a round up to a place has moved is left out.
-func (k *keys) load(h held, until, moved int64) {
+func (m *memtable) load(h keyEntry, until, moved int64) {
 	if h.seq <= until && h.name.order() < moved {
 		return
 	}
-	k.recent[h.name] = h.seq
+	m.entries[h.name] = h.seq
 	if h.seq <= until {
-		k.round = append(k.round, h)
+		m.flush = append(m.flush, h)
 	}
 }
 
@@ -242,20 +242,20 @@ func (k *keys) load(h held, until, moved int64) {
 const keyTable = `SELECT seq FROM keys WHERE name = +?1`
 
 // holder returns the place of the event that has a key. No name has none.
-func (s *session) holder(name []byte) (seq int64, found bool, err error) {
+func (c *writeConn) keyOwner(name []byte) (seq int64, found bool, err error) {
 	if name == nil {
 		return 0, false, nil
 	}
-	if seq, found = s.keys.now(keyName(name)); found {
+	if seq, found = c.memtable.owner(keyName(name)); found {
 		return seq, true, nil
 	}
-	found, err = s.row(keyTable, []any{name}, &seq)
+	found, err = c.row(keyTable, []any{name}, &seq)
 	return seq, found, err
 }
 
 // holder returns the place of the event that has a key now;
 // [webhook.ErrNotFound] when none has.
-func (s *Store) holder(ctx context.Context, source, key string) (int64, error) {
+func (s *Store) keyOwner(ctx context.Context, source, key string) (int64, error) {
 	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
 	seq, err := s.lookUp(ctx, name)
 	if errors.Is(err, webhook.ErrNotFound) {
@@ -268,7 +268,7 @@ func (s *Store) holder(ctx context.Context, source, key string) (int64, error) {
 
 // lookUp looks for a name in memory, then in the table.
 func (s *Store) lookUp(ctx context.Context, name []byte) (seq int64, err error) {
-	if seq, found := s.keys.find(keyName(name)); found {
+	if seq, found := s.memtable.find(keyName(name)); found {
 		return seq, nil
 	}
 	err = s.reads.row(ctx, keyTable, []any{name}, &seq)
@@ -276,63 +276,63 @@ func (s *Store) lookUp(ctx context.Context, name []byte) (seq int64, err error) 
 }
 
 // hasRecent reports whether a key is held and not in the table yet.
-func (s *session) hasRecent(name []byte) bool {
+func (c *writeConn) inMemtable(name []byte) bool {
 	if name == nil {
 		return false
 	}
-	_, found := s.keys.now(keyName(name))
+	_, found := c.memtable.owner(keyName(name))
 	return found
 }
 
 // claim gives a key that nobody has to an event.
-func (s *session) claim(name []byte, seq int64) error {
+func (c *writeConn) setKey(name []byte, seq int64) error {
 	switch {
 	case name == nil:
 		return nil
-	case seq > s.keys.to:
-		s.keys.changes[keyName(name)] = seq
+	case seq > c.memtable.to:
+		c.memtable.changes[keyName(name)] = seq
 		return nil
 	}
-	return s.tabulate(held{keyName(name), seq})
+	return c.writeKey(keyEntry{keyName(name), seq})
 }
 
 // tabulate writes a name into the table.
-func (s *session) tabulate(h held) error {
+func (c *writeConn) writeKey(h keyEntry) error {
 	const insert = `INSERT INTO keys (name, seq) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq`
-	_, err := s.exec(insert, h.name[:], h.seq)
+	_, err := c.exec(insert, h.name[:], h.seq)
 	return err
 }
 
 // release takes a key from an event, if that has it.
-func (s *session) release(name []byte, seq int64) error {
+func (c *writeConn) deleteKey(name []byte, seq int64) error {
 	if len(name) != dedupeBytes {
 		return nil
 	}
-	if holder, found := s.keys.now(keyName(name)); found && holder == seq {
-		s.keys.changes[keyName(name)] = 0
+	if holder, found := c.memtable.owner(keyName(name)); found && holder == seq {
+		c.memtable.changes[keyName(name)] = 0
 	}
-	_, err := s.exec(`DELETE FROM keys WHERE name = +?1 AND seq = +?2`, name, seq)
+	_, err := c.exec(`DELETE FROM keys WHERE name = +?1 AND seq = +?2`, name, seq)
 	return err
 }
 
 // moveKeys takes one step of a round. What has lost its name or given it on
 // since the round began stays behind.
-func (s *session) moveKeys() error {
-	k := s.keys
-	if !k.moving {
+func (c *writeConn) flushKeys() error {
+	k := c.memtable
+	if !k.flushing {
 		return nil
 	}
-	step := k.round[k.moved:min(k.moved+k.pace+2*k.inserted, len(k.round))]
+	step := k.flush[k.flushed:min(k.flushed+k.flushStep+2*k.inserted, len(k.flush))]
 	for _, h := range step {
-		if seq, found := k.now(h.name); !found || seq != h.seq {
+		if seq, found := k.owner(h.name); !found || seq != h.seq {
 			continue
 		}
-		if err := s.tabulate(h); err != nil {
+		if err := c.writeKey(h); err != nil {
 			return fmt.Errorf("moving keys: %w", err)
 		}
 	}
-	k.step = len(step)
-	if err := s.noteRound(step); err != nil {
+	k.flushedNow = len(step)
+	if err := c.noteFlush(step); err != nil {
 		return fmt.Errorf("noting how far keys have moved: %w", err)
 	}
 	return nil
@@ -341,22 +341,22 @@ func (s *session) moveKeys() error {
 // noteRound notes how far a round has come: with its first step after a start,
 // so that even short lives come to its end, then with each small part of it, and
 // when it is over.
-func (s *session) noteRound(step []held) error {
-	k := s.keys
-	moved := k.moved + k.step
+func (c *writeConn) noteFlush(step []keyEntry) error {
+	k := c.memtable
+	moved := k.flushed + k.flushedNow
 	switch {
-	case moved == len(k.round):
-		return s.setFacts(map[string]int64{"keys_to": k.to, "keys_round": 0, "keys_moved": 0})
-	case k.moved == 0, moved-k.noted >= k.grain:
+	case moved == len(k.flush):
+		return c.setFacts(map[string]int64{"keys_to": k.to, "keys_round": 0, "keys_moved": 0})
+	case k.flushed == 0, moved-k.noted >= k.noteEvery:
 		k.noted = moved
-		return s.setFacts(map[string]int64{"keys_round": k.to, "keys_moved": step[len(step)-1].name.order()})
+		return c.setFacts(map[string]int64{"keys_round": k.to, "keys_moved": step[len(step)-1].name.order()})
 	}
 	return nil
 }
 
-func (s *session) setFacts(facts map[string]int64) error {
+func (c *writeConn) setFacts(facts map[string]int64) error {
 	for name, value := range facts {
-		if _, err := s.exec(setFact, name, value); err != nil {
+		if _, err := c.exec(setFact, name, value); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"database/sql"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"time"
 
 	"weir/webhook"
 )
@@ -64,4 +66,42 @@ func (c cursor) ceiling(destination string) int64 {
 		return c.seq + 1
 	}
 	return c.seq
+}
+
+// millis is the stored form of a time: UTC milliseconds, rounded up, so that a
+// wait is never cut short by being written down. The zero time has a form of
+// its own, earlier than any other, and comes back as the zero time.
+func millis(t time.Time) int64 { return webhook.Ceil(t).UnixMilli() }
+
+// moment is the time of a stored form.
+func timeAt(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// optional is millis for columns that are null without a time.
+func optional(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return millis(t)
+}
+
+// optionalMoment is moment for columns that are null without a time.
+func optionalTime(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return timeAt(ms.Int64)
+}
+
+// An event's place in the order of receipt has its time in the upper and a
+// counter in the lower bits. 43 bits of milliseconds last until the year 2248.
+const (
+	counterBits = 20
+	counterMask = 1<<counterBits - 1
+	maxMillis   = 1<<(62-counterBits) - 1
+)
+
+// place is the lowest seq that an event received at ms can have. Times outside
+// of what fits are taken as the nearest that does.
+func seqAt(ms int64) int64 {
+	return min(max(ms, 0), maxMillis) << counterBits
 }
