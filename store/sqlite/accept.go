@@ -10,11 +10,11 @@ import (
 	"weir/webhook"
 )
 
-// dedupeBytes of a SHA-256 name a key: 128 bits, so that 2^40 keys have a
+// dedupeBytes of a SHA-256 identify a key: 128 bits, so that 2^40 keys have a
 // chance of 1 in 2^49 to clash.
 const dedupeBytes = 16
 
-// rowOverhead is roughly what an event takes beside its body and headers.
+// rowOverhead is roughly what an event takes in addition to its body and headers.
 const rowOverhead = 512
 
 // arrival is a webhook.Arrival made ready outside the writer.
@@ -22,9 +22,9 @@ type arrival struct {
 	webhook.Arrival
 	receivedAt int64
 	header     []byte
-	// dedupe names (source, key), variant the same with the digest of the
-	// body, for an event that is kept beside another with the same key. Both
-	// are nil without a key.
+	// dedupe is the hash of (source, key); contentKey also covers the digest
+	// of the body, for an event that is kept in addition to another one with
+	// the same key. Both are nil without a key.
 	dedupe     []byte
 	contentKey []byte
 }
@@ -45,8 +45,8 @@ func newArrival(in webhook.Arrival) *arrival {
 	return a
 }
 
-// dedupeNames returns the name of a key, and of that key with one body.
-func dedupeNames(source, key string, body [sha256.Size]byte) (name, variant []byte) {
+// dedupeNames returns the hash of a key, and of that key with one body.
+func dedupeNames(source, key string, body [sha256.Size]byte) (name, contentKey []byte) {
 	text := make([]byte, 0, len(source)+1+len(key))
 	text = append(append(append(text, source...), 0), key...)
 	whole := sha256.Sum256(text)
@@ -59,7 +59,7 @@ func (a *arrival) size() int64 {
 	return a.Event.Size + int64(len(a.header)) + rowOverhead
 }
 
-// Accept stores an event with its deliveries, or recognises it as a repeat.
+// Accept stores an event with its deliveries, or recognises it as a duplicate.
 // ReceivedAt decides whether a stored key is still within the window. The
 // event's Size is taken from Body, and so is SHA256 when it is zero. Header and
 // Body must not be changed afterwards, not even when Accept returns early
@@ -74,8 +74,8 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 	a := newArrival(in)
 	var receipt webhook.Receipt
 	err := s.largeBodies.one(ctx, a.Event.Size, func() error {
-		return s.writer.do(ctx, int(a.size()), func(session *writeConn) (err error) {
-			receipt, err = session.accept(a)
+		return s.writer.do(ctx, int(a.size()), func(conn *writeConn) (err error) {
+			receipt, err = conn.accept(a)
 			return err
 		})
 	})
@@ -85,9 +85,9 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 	return receipt, nil
 }
 
-// accept decides by inserting: where the event or its key is there already the
-// statement changes nothing, and only then is it worth looking. Keys that are not
-// in their table yet are looked for before.
+// accept decides by inserting: if the event or its key exists, the statement
+// changes nothing, and only then is the existing event read. Keys that are still
+// in the memtable are looked up first.
 func (c *writeConn) accept(a *arrival) (webhook.Receipt, error) {
 	if a.size() > c.bytesLeft {
 		return c.acceptFull(a)
@@ -102,7 +102,7 @@ func (c *writeConn) accept(a *arrival) (webhook.Receipt, error) {
 	return c.acceptExisting(a)
 }
 
-// acceptFull answers at the cap: repeats as ever, new events not at all.
+// acceptFull answers at the cap: duplicates as always, new events with ErrFull.
 func (c *writeConn) acceptFull(a *arrival) (webhook.Receipt, error) {
 	known, found, err := c.find(a)
 	if err != nil {
@@ -128,7 +128,7 @@ const insertPayload = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, 
 const insertDelivery = `INSERT INTO deliveries (seq, destination, state, next_at, age_from)
 	VALUES (?1, ?2, 'pending', ?3, ?3) ON CONFLICT DO NOTHING`
 
-// insert stores the event unless it, or its key, is there already.
+// insert stores the event unless it, or its key, exists.
 func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
 	e := &a.Event
 	seq := c.nextSeq(a.receivedAt)

@@ -23,8 +23,8 @@ func (s *Store) Deliveries(ctx context.Context, query webhook.DeliveryQuery) (we
 		return webhook.DeliveryPage{}, nil
 	}
 	var page webhook.DeliveryPage
-	err = s.reads.readTx(ctx, func(v readTx) (err error) {
-		page, err = v.deliveryPage(query, after)
+	err = s.reads.readTx(ctx, func(tx readTx) (err error) {
+		page, err = tx.deliveryPage(query, after)
 		return err
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func implied(query webhook.DeliveryQuery) (webhook.DeliveryQuery, bool) {
 	return query, possible
 }
 
-// placed is a delivery with its place.
+// placedDelivery is a delivery with its seq.
 type placedDelivery struct {
 	seq      int64
 	delivery webhook.Delivery
@@ -55,14 +55,14 @@ type placedDelivery struct {
 
 func (tx readTx) deliveryPage(query webhook.DeliveryQuery, after cursor) (webhook.DeliveryPage, error) {
 	limit := pageLimit(query.Limit)
-	walks, err := tx.deliveryScans(query, after, indexScan{
+	scans, err := tx.deliveryScans(query, after, indexScan{
 		within: newSpan(query.Since, query.Until),
 		limit:  limit + 1 + len(query.Except),
 	})
 	if err != nil {
 		return webhook.DeliveryPage{}, err
 	}
-	items, rest, err := tx.placedDeliveries(walks)
+	items, rest, err := tx.placedDeliveries(scans)
 	if err != nil {
 		return webhook.DeliveryPage{}, err
 	}
@@ -81,10 +81,10 @@ func (tx readTx) deliveryPage(query webhook.DeliveryQuery, after cursor) (webhoo
 	return page, nil
 }
 
-// placed walks and returns what it found in the order of the list, and the
-// place below which not everything has been looked at.
-func (tx readTx) placedDeliveries(walks []indexScan) (items []placedDelivery, rest int64, err error) {
-	for _, w := range walks {
+// placedDeliveries runs the scans and returns what they found in the order of
+// the list, and the seq below which not everything has been read.
+func (tx readTx) placedDeliveries(scans []indexScan) (items []placedDelivery, rest int64, err error) {
+	for _, w := range scans {
 		below, err := tx.scan(w, `d.seq, `+deliveryColumns, func(rows *sql.Rows) error {
 			var seq int64
 			var row deliveryRow
@@ -126,20 +126,20 @@ func (tx readTx) deliveryScans(query webhook.DeliveryQuery, after cursor, base i
 	return []indexScan{behind(base, after)}, nil
 }
 
-// only returns a walk for each of the events that are asked for.
+// only returns a scan for each of the requested events.
 func only(query webhook.DeliveryQuery, after cursor, base indexScan) []indexScan {
 	base.along, base.join, base.seq = alongEvents, joinDeliveries, `e.seq`
 	base.filter = deliveryFilter(query)
-	var walks []indexScan
+	var scans []indexScan
 	for _, id := range query.Only {
 		w := base
 		w.fixed = base.fixed.and(`e.id = +?`, id[:])
-		walks = append(walks, behind(w, after))
+		scans = append(scans, behind(w, after))
 	}
-	return walks
+	return scans
 }
 
-// behind returns the walk from a cursor on, where it meets all destinations of
+// behind returns the scan from a cursor on, where it meets all destinations of
 // an event.
 func behind(w indexScan, after cursor) indexScan {
 	if after.destination == "" {

@@ -12,8 +12,8 @@ import (
 // body, all as of one moment.
 func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
-	err := s.reads.readTx(ctx, func(v readTx) (err error) {
-		detail, err = v.detail(`e.id = +?1`, id[:])
+	err := s.reads.readTx(ctx, func(tx readTx) (err error) {
+		detail, err = tx.detail(`e.id = +?1`, id[:])
 		return err
 	})
 	if err != nil {
@@ -27,8 +27,8 @@ func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.Eve
 	var detail webhook.EventDetail
 	seq, err := s.keyOwner(ctx, source, key)
 	if err == nil {
-		err = s.reads.readTx(ctx, func(v readTx) (err error) {
-			detail, err = v.detail(`e.seq = +?1`, seq)
+		err = s.reads.readTx(ctx, func(tx readTx) (err error) {
+			detail, err = tx.detail(`e.seq = +?1`, seq)
 			return err
 		})
 	}
@@ -60,7 +60,7 @@ func (s *Store) body(ctx context.Context, id webhook.ID, size int64) (body bodyB
 	return body, err
 }
 
-// event reads one event, without its body, and its place.
+// event reads one event, without its body, and its seq.
 func (tx readTx) event(where string, arg any) (int64, webhook.Event, error) {
 	var row eventRow
 	text := `SELECT ` + eventColumns + ` FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE ` + where

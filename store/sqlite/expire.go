@@ -33,8 +33,8 @@ func (s *Store) expire(ctx context.Context, query webhook.ExpireQuery, done *web
 	if !oldest.Valid || oldest.Int64 > query.AgeBefore.UnixMilli() {
 		return nil
 	}
-	return s.writer.do(ctx, 0, func(session *writeConn) (err error) {
-		*done, err = session.expire(query)
+	return s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
+		*done, err = conn.expire(query)
 		return err
 	})
 }
@@ -66,9 +66,9 @@ const expireCandidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY delive
 	WHERE d.state = 'pending' AND d.destination = +?1 AND d.age_from <= ?2
 	ORDER BY d.age_from, d.seq LIMIT +?3`
 
-// tooOld returns the places of what the query ends, oldest first.
+// tooOld returns the seqs of what the query ends, oldest first.
 func (c *writeConn) tooOld(query webhook.ExpireQuery) ([]int64, error) {
-	var places []int64
+	var seqs []int64
 	args := []any{query.Destination, query.AgeBefore.UnixMilli(), query.Limit + len(query.Except)}
 	err := c.each(expireCandidates, args, func(rows *sql.Rows) error {
 		var seq int64
@@ -76,10 +76,10 @@ func (c *writeConn) tooOld(query webhook.ExpireQuery) ([]int64, error) {
 		if err := rows.Scan(&seq, &id); err != nil {
 			return err
 		}
-		if len(places) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
-			places = append(places, seq)
+		if len(seqs) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
+			seqs = append(seqs, seq)
 		}
 		return nil
 	})
-	return places, err
+	return seqs, err
 }

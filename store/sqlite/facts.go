@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// load reads what the session keeps in memory. Nothing in it grows with what is
+// load reads what the connection keeps in memory. Nothing in it grows with what is
 // stored.
 func (c *writeConn) load() error {
 	var err error
 	if c.pageSize, err = c.number(`PRAGMA page_size`); err != nil {
 		return fmt.Errorf("reading the page size: %w", err)
 	}
-	// The counter goes on behind the last event, so that a place is not given
+	// The counter goes on behind the last event, so that a seq is not used
 	// twice even where the clock was set back.
 	if c.counter, err = c.number(`SELECT coalesce(max(seq), 0) FROM events`); err != nil {
 		return fmt.Errorf("reading the last place: %w", err)
@@ -55,7 +55,7 @@ func (c *writeConn) checkpoint(pragma string) error {
 	return nil
 }
 
-// close gives the statements and the connection back.
+// close closes the statements and the connection.
 func (c *writeConn) close() error {
 	var errs []error
 	for _, stmt := range c.stmts {
@@ -66,8 +66,8 @@ func (c *writeConn) close() error {
 
 // Ping commits something small and so proves that events can be stored now.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.writer.do(ctx, 0, func(session *writeConn) error {
-		_, err := session.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
+		_, err := conn.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
 		return err
 	})
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"weir/webhook"
 )
 
-// owner is what fences a destination's gates. The zero owner is that of a
+// fencing is what fences a destination's gates. The zero value is that of a
 // destination that nobody has owned yet.
 type fencing struct{ epoch, rev int64 }
 
-// owner returns the owner of a destination, from the cache where it can.
+// fencing returns the epoch and newest rev of a destination, cached if possible.
 func (c *writeConn) fencing(name string) (fencing, error) {
 	if o, ok := c.fencings[name]; ok {
 		return o, nil
@@ -25,7 +25,7 @@ func (c *writeConn) fencing(name string) (fencing, error) {
 	return o, nil
 }
 
-// fence refuses an epoch that is not the present one.
+// fence returns webhook.ErrFenced for an epoch that is not the current one.
 func (c *writeConn) fence(name string, epoch int64) error {
 	o, err := c.fencing(name)
 	if err == nil && epoch != o.epoch {
@@ -39,8 +39,8 @@ func (c *writeConn) fence(name string, epoch int64) error {
 // Save and Record with another epoch are refused ([webhook.ErrFenced]).
 func (s *Store) Own(ctx context.Context, name string) (webhook.Destination, error) {
 	var owned webhook.Destination
-	err := s.writer.do(ctx, 0, func(session *writeConn) (err error) {
-		owned, err = session.own(name)
+	err := s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
+		owned, err = conn.own(name)
 		return err
 	})
 	if err != nil {
@@ -72,11 +72,11 @@ func (c *writeConn) own(name string) (webhook.Destination, error) {
 // stored; otherwise it does nothing. [webhook.ErrFenced] says that another
 // owner has taken over.
 func (s *Store) Save(ctx context.Context, d webhook.Destination) error {
-	err := s.writer.do(ctx, 0, func(session *writeConn) error {
-		if err := session.fence(d.Name, d.Epoch); err != nil {
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
+		if err := conn.fence(d.Name, d.Epoch); err != nil {
 			return err
 		}
-		return session.keepGates(d)
+		return conn.keepGates(d)
 	})
 	if err != nil {
 		return fmt.Errorf("saving destination %s: %w", d.Name, err)

@@ -75,7 +75,7 @@ type paceGate struct {
 	SpacingUntil unixMillis    `json:"spacing_until"`
 }
 
-// stamp is a time as a number of UTC milliseconds, null for the zero time.
+// unixMillis is a time as a number of UTC milliseconds, null for the zero time.
 type unixMillis struct{ time.Time }
 
 // MarshalJSON implements json.Marshaler.

@@ -240,16 +240,16 @@ func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
 	defer store.Close(context.WithoutCancel(t.Context()))
 	now := time.Now()
 	base := indexScan{within: newSpan(now, now), limit: 51}
-	err = store.reads.readTx(t.Context(), func(v readTx) error {
+	err = store.reads.readTx(t.Context(), func(tx readTx) error {
 		for _, query := range []webhook.EventQuery{
 			{}, {Source: "a"}, {State: webhook.Dead, Destination: "d"},
 			{State: webhook.Dead, Destination: "d", Source: "a"}, {State: webhook.Delivered}, {Destination: "d", Source: "a"},
 		} {
-			walks, err := v.eventScans(query, cursor{seq: 1}, base)
+			scans, err := tx.eventScans(query, cursor{seq: 1}, base)
 			if err != nil {
 				return err
 			}
-			for _, w := range walks {
+			for _, w := range scans {
 				text, args := w.query(w.seq)
 				wantSearches(t, store, text, args...)
 			}
@@ -262,11 +262,11 @@ func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
 			{}, {Source: "a"}, {Destination: "d"}, {State: webhook.Dead, Destination: "d", Reason: webhook.DeadExpired},
 			{State: webhook.Pending, Destination: "d", Source: "a", Due: webhook.DueNow}, {Only: []webhook.ID{{1}}},
 		} {
-			walks, err := v.deliveryScans(query, cursor{1, "d"}, base)
+			scans, err := tx.deliveryScans(query, cursor{1, "d"}, base)
 			if err != nil {
 				return err
 			}
-			for _, w := range walks {
+			for _, w := range scans {
 				text, args := w.query(deliveryColumns)
 				wantSearches(t, store, text, args...)
 			}
@@ -346,22 +346,22 @@ func TestASettingThatIsNotInForceIsRefused(t *testing.T) {
 
 func TestFaultsAreToldApart(t *testing.T) {
 	for _, c := range []struct {
-		err                     error
-		refused, passing, fatal bool
+		err                         error
+		rejection, transient, fatal bool
 	}{
-		{err: webhook.ErrFenced, refused: true},
-		{err: webhook.ErrFull, refused: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrBusy}, passing: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrFull}, passing: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrIoErr}, passing: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrReadonly}, passing: true},
+		{err: webhook.ErrFenced, rejection: true},
+		{err: webhook.ErrFull, rejection: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrBusy}, transient: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrFull}, transient: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrIoErr}, transient: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrReadonly}, transient: true},
 		{err: sqlite3.Error{Code: sqlite3.ErrCorrupt}, fatal: true},
 		{err: sqlite3.Error{Code: sqlite3.ErrConstraint}},
 		{err: errors.New("any other")},
 	} {
 		err := errors.Join(c.err)
-		if rejection(err) != c.refused || transient(err) != c.passing || fatal(err) != c.fatal {
-			t.Errorf("%v: refused %v, passing %v, fatal %v", c.err, rejection(err), transient(err), fatal(err))
+		if rejection(err) != c.rejection || transient(err) != c.transient || fatal(err) != c.fatal {
+			t.Errorf("%v: rejection %v, transient %v, fatal %v", c.err, rejection(err), transient(err), fatal(err))
 		}
 	}
 }

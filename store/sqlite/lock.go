@@ -16,7 +16,7 @@ import (
 // the database, and closing any other descriptor of that file would drop them.
 type lockFile struct{ file *os.File }
 
-// lock takes the lock beside the database or says at once who has it.
+// lock takes the lock or returns at once an error that names its holder.
 func lock(database string) (lockFile, error) {
 	path := database + ".lock"
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
@@ -48,7 +48,7 @@ func (l lockFile) sign() error {
 	return err
 }
 
-// unlock gives the lock up. The file stays: removing it would let two
+// unlock releases the lock. The file stays: removing it would let two
 // processes hold locks on two files of one name.
 func (l lockFile) unlock() error {
 	_ = l.file.Truncate(0)
@@ -71,12 +71,12 @@ func holder(file *os.File) string {
 // errMoved is why nothing is committed to a file that nobody would find again.
 var errMoved = errors.New("the file has been removed or replaced while it is in use; put it back, or restart")
 
-// inPlace are the files that were there when the database was opened. One that
+// openFiles are the files that were there when the database was opened. One that
 // is removed or replaced while it is open can still be written to, and SQLite
 // says nothing; but what is committed to it is gone with the process.
 type openFiles map[string]os.FileInfo
 
-// notePlace looks at the database and its log.
+// noteOpenFiles looks at the database and its log.
 func noteOpenFiles(database string) (openFiles, error) {
 	files := openFiles{}
 	for _, path := range []string{database, database + "-wal"} {

@@ -15,69 +15,67 @@ import (
 )
 
 const (
-	// keyRound is how many names of keys gather before they move into their
-	// table.
+	// flushSize is how many events gather before their keys are flushed.
 	flushSize = 1 << 15
-	// keyGrain is after how many moved names it is noted how far a round has
-	// come.
+	// flushNoteEvery is the number of flushed keys after which the progress of
+	// a flush is stored.
 	flushNoteEvery = 64
-	// keyStep is how many of them move in one transaction, beside two for each
-	// key that it gives away: so a round is over long before the next is due,
-	// and no transaction is much longer than others.
+	// flushStep is how many keys are flushed in one transaction, and two more
+	// for each event that it inserts: so a flush ends long before the next is
+	// due, and no transaction is much longer than others.
 	flushStep = 16
 )
 
-// keyName names a key with its source.
+// keyName is the hash of a source and a key.
 type keyName [dedupeBytes]byte
 
-// held says which event has a key: the one at a place.
+// keyEntry says which event owns a key.
 type keyEntry struct {
 	name keyName
 	seq  int64
 }
 
-// keys knows which event has each key. A name is random, so that an index of
-// them costs a page for each new event, which is most of what intake would
-// write to a store that holds many. The newest are therefore kept in memory, as
-// many as keyRound or a little more, and move into the table together, sorted:
-// then one page takes many of them.
+// memtable says which event owns each of the newest keys. Names are random, so
+// that an index of them costs a page for each new event, which is most of what
+// intake would write to a store that holds many. The newest names are therefore
+// kept in memory, flushSize of them or a little more, and are flushed to the
+// table keys together, sorted: then one page takes many of them.
 //
-// The event itself keeps its name, so nothing is lost in a crash: a start reads
-// the names of the events behind a place that is kept as the fact keys_to. A
-// round moves all that is up to another place, which becomes keys_to when the
-// round is over; how far it has come is kept, too (keys_round, keys_moved), so
-// that it goes on after a restart. What comes in late, before that place, goes
-// into the table at once.
+// The event's row has its name, too, so nothing is lost in a crash: a start reads
+// the names of the events behind the seq in the fact keys_to. A flush writes all
+// names up to another seq, which becomes keys_to when the flush is complete. Its
+// progress is stored (facts keys_round and keys_moved), so that it goes on after
+// a restart. An event that comes late, before that seq, is written to the table
+// at once.
 //
-// The writer alone changes it, and what belongs to a transaction is seen by the
-// writer only until that is committed. Readers look here, then in the table, and
-// wait for nobody. Where an event gives its name to another, they see it here
-// from before the commit on, so that there is no moment without a holder.
+// Only the writer changes the memtable, and only the writer sees the changes of a
+// transaction that is not committed. Readers look here, then in the table, and
+// wait for nobody. When a key is reassigned to another event, readers see it here
+// from before the commit on, so that the key has an owner at any moment.
 type memtable struct {
-	// mu guards recent and given against readers. given are the names that
-	// change hands in the present transaction, with their last holder.
+	// mu guards entries and reassigned against readers. reassigned are the
+	// names that change their owner in this transaction, with the old owner.
 	mu         sync.RWMutex
 	entries    map[keyName]int64
 	reassigned map[keyName]int64
 
-	// to is the place that bounds recent: only events behind it are added.
-	// behind counts the events there, with a key or without, and newest is
-	// the place of the last.
+	// to is the seq behind which events are added to entries; gathered counts
+	// the events there, with a key or without, and newest is the seq of the
+	// last one.
 	to, newest int64
 	gathered   int
-	// size is how many events there may be behind it, pace how many names
-	// move in a step at least, grain how many before that is noted.
+	// These are the constants of the same names; tests make them smaller.
 	flushSize, flushStep, noteEvery int
 
-	// moving says that a round is on; round are its names, sorted, moved how
-	// many have moved, and noted how many when that was last noted.
+	// flushing says that a flush is in progress; flush are its names, sorted,
+	// flushed is how many are in the table, and noted the last stored progress.
 	flushing       bool
 	flush          []keyEntry
 	flushed, noted int
 
-	// What follows belongs to the present transaction: the names that it gives
-	// to an event, or takes from one (0); its events, and the last place; and
-	// how many names it moves.
+	// The rest belongs to the current transaction: the names that it assigns
+	// to an event, or removes (0); the number of its events and the last seq;
+	// and how many names it flushes.
 	changes    map[keyName]int64
 	inserted   int
 	last       int64
@@ -91,8 +89,7 @@ func newMemtable() *memtable {
 	}
 }
 
-// find looks for a name among the recent ones that are committed. Anyone may
-// call it.
+// find returns the committed owner of a name. Any goroutine may call it.
 func (m *memtable) find(name keyName) (seq int64, found bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -102,15 +99,15 @@ func (m *memtable) find(name keyName) (seq int64, found bool) {
 	return seq, found
 }
 
-// give shows readers the event that has a name as long as the present
-// transaction lasts, in which another gets it.
-func (m *memtable) reassign(h keyEntry) {
+// reassign keeps the owner of a name visible to readers during the transaction
+// that assigns the name to another event.
+func (m *memtable) reassign(e keyEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reassigned[h.name] = h.seq
+	m.reassigned[e.name] = e.seq
 }
 
-// now is find for the writer, with the changes of its transaction.
+// owner is find for the writer, with the changes of its transaction.
 func (m *memtable) owner(name keyName) (seq int64, found bool) {
 	if seq, changed := m.changes[name]; changed {
 		return seq, seq != 0
@@ -119,7 +116,7 @@ func (m *memtable) owner(name keyName) (seq int64, found bool) {
 	return seq, found
 }
 
-// placed counts an event of the present transaction.
+// countInsert counts an event of the current transaction.
 func (m *memtable) countInsert(seq int64) {
 	if seq > m.to {
 		m.inserted++
@@ -127,8 +124,8 @@ func (m *memtable) countInsert(seq int64) {
 	}
 }
 
-// committed makes the changes of a transaction final, and begins a round when
-// enough has gathered: only what is committed may move.
+// committed makes the changes of a transaction final, and begins a flush when
+// enough has gathered: only what is committed may be flushed.
 func (m *memtable) committed() {
 	m.publish()
 	m.flushed += m.flushedNow
@@ -143,7 +140,7 @@ func (m *memtable) committed() {
 	}
 }
 
-// publish shows readers the changes, and drops what is in the table now.
+// publish shows readers the changes, and removes what is now in the table.
 func (m *memtable) publish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,15 +151,15 @@ func (m *memtable) publish() {
 			m.entries[name] = seq
 		}
 	}
-	for _, h := range m.flush[m.flushed : m.flushed+m.flushedNow] {
-		if m.entries[h.name] == h.seq {
-			delete(m.entries, h.name)
+	for _, e := range m.flush[m.flushed : m.flushed+m.flushedNow] {
+		if m.entries[e.name] == e.seq {
+			delete(m.entries, e.name)
 		}
 	}
 	clear(m.reassigned)
 }
 
-// rolledBack takes the changes of a transaction back.
+// rolledBack discards the changes of a transaction.
 func (m *memtable) rolledBack() {
 	m.mu.Lock()
 	clear(m.reassigned)
@@ -176,7 +173,7 @@ func (m *memtable) reset() {
 	m.inserted, m.last, m.flushedNow = 0, 0, 0
 }
 
-// begin starts a round with all that is there.
+// beginFlush begins a flush of all entries.
 func (m *memtable) beginFlush() {
 	m.flushing, m.flushed, m.noted = true, 0, 0
 	m.to, m.gathered = max(m.to, m.newest), 0
@@ -191,57 +188,57 @@ func (m *memtable) sort() {
 	slices.SortFunc(m.flush, func(a, b keyEntry) int { return bytes.Compare(a.name[:], b.name[:]) })
 }
 
-// order is the beginning of a name as a number that sorts like it, as far as a
-// fact can hold it.
+// order is the first 63 bits of a name, as a number that sorts like the name and
+// that a fact can hold.
 func (n keyName) order() int64 { return int64(binary.BigEndian.Uint64(n[:]) >> 1) }
 
-// loadKeys reads the names that are not in the table, and goes on with the round
-// that was on.
+// loadMemtable reads the names that are not in the table, and continues a flush
+// that was in progress.
 func (c *writeConn) loadMemtable() error {
-	k := c.memtable
+	m := c.memtable
 	var until, moved int64
-	for name, value := range map[string]*int64{"keys_to": &k.to, "keys_round": &until, "keys_moved": &moved} {
+	for name, value := range map[string]*int64{"keys_to": &m.to, "keys_round": &until, "keys_moved": &moved} {
 		if _, err := c.row(`SELECT value FROM facts WHERE name = +?1`, []any{name}, value); err != nil {
 			return fmt.Errorf("reading the fact %s: %w", name, err)
 		}
 	}
-	err := c.each(`SELECT dedupe, seq FROM events WHERE seq > ?1`, []any{k.to}, func(rows *sql.Rows) error {
+	err := c.each(`SELECT dedupe, seq FROM events WHERE seq > ?1`, []any{m.to}, func(rows *sql.Rows) error {
 		var name sql.RawBytes
 		var seq int64
 		err := rows.Scan(&name, &seq)
 		if seq > until {
-			k.gathered, k.newest = k.gathered+1, max(k.newest, seq)
+			m.gathered, m.newest = m.gathered+1, max(m.newest, seq)
 		}
 		if err == nil && len(name) == dedupeBytes {
-			k.load(keyEntry{keyName(name), seq}, until, moved)
+			m.load(keyEntry{keyName(name), seq}, until, moved)
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("reading the newest keys: %w", err)
 	}
-	if k.flushing = until > 0; k.flushing {
-		k.to = until
-		k.sort()
+	if m.flushing = until > 0; m.flushing {
+		m.to = until
+		m.sort()
 	}
 	return nil
 }
 
-// load takes one name in. What a round up to a place has moved is left out.
-func (m *memtable) load(h keyEntry, until, moved int64) {
-	if h.seq <= until && h.name.order() < moved {
+// load adds one name, unless the flush up to a seq has written it already.
+func (m *memtable) load(e keyEntry, until, moved int64) {
+	if e.seq <= until && e.name.order() < moved {
 		return
 	}
-	m.entries[h.name] = h.seq
-	if h.seq <= until {
-		m.flush = append(m.flush, h)
+	m.entries[e.name] = e.seq
+	if e.seq <= until {
+		m.flush = append(m.flush, e)
 	}
 }
 
-// keyTable is how the table says which event has a name.
+// keyTable reads the owner of a name from the table.
 const keyTable = `SELECT seq FROM keys WHERE name = +?1`
 
-// holder returns the place of the event that has a key. No name has none.
+// keyOwner returns the seq of the event that owns a key. A nil name has no owner.
 func (c *writeConn) keyOwner(name []byte) (seq int64, found bool, err error) {
 	if name == nil {
 		return 0, false, nil
@@ -253,20 +250,20 @@ func (c *writeConn) keyOwner(name []byte) (seq int64, found bool, err error) {
 	return seq, found, err
 }
 
-// holder returns the place of the event that has a key now;
-// [webhook.ErrNotFound] when none has.
+// keyOwner returns the seq of the event that owns a key;
+// [webhook.ErrNotFound] when none does.
 func (s *Store) keyOwner(ctx context.Context, source, key string) (int64, error) {
 	name, _ := dedupeNames(source, key, [sha256.Size]byte{})
 	seq, err := s.lookUp(ctx, name)
 	if errors.Is(err, webhook.ErrNotFound) {
-		// It may have left the table between the two looks; then it is in
-		// memory now.
+		// It may have been removed from the table between the two queries; then
+		// it is in memory now.
 		return s.lookUp(ctx, name)
 	}
 	return seq, err
 }
 
-// lookUp looks for a name in memory, then in the table.
+// lookUp reads the owner of a name from memory, then from the table.
 func (s *Store) lookUp(ctx context.Context, name []byte) (seq int64, err error) {
 	if seq, found := s.memtable.find(keyName(name)); found {
 		return seq, nil
@@ -275,7 +272,7 @@ func (s *Store) lookUp(ctx context.Context, name []byte) (seq int64, err error) 
 	return seq, err
 }
 
-// hasRecent reports whether a key is held and not in the table yet.
+// inMemtable reports whether a key has an owner and is not in the table yet.
 func (c *writeConn) inMemtable(name []byte) bool {
 	if name == nil {
 		return false
@@ -284,7 +281,7 @@ func (c *writeConn) inMemtable(name []byte) bool {
 	return found
 }
 
-// claim gives a key that nobody has to an event.
+// setKey assigns a key without an owner to an event.
 func (c *writeConn) setKey(name []byte, seq int64) error {
 	switch {
 	case name == nil:
@@ -296,14 +293,14 @@ func (c *writeConn) setKey(name []byte, seq int64) error {
 	return c.writeKey(keyEntry{keyName(name), seq})
 }
 
-// tabulate writes a name into the table.
-func (c *writeConn) writeKey(h keyEntry) error {
+// writeKey writes a name to the table.
+func (c *writeConn) writeKey(e keyEntry) error {
 	const insert = `INSERT INTO keys (name, seq) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq`
-	_, err := c.exec(insert, h.name[:], h.seq)
+	_, err := c.exec(insert, e.name[:], e.seq)
 	return err
 }
 
-// release takes a key from an event, if that has it.
+// deleteKey removes a key from an event, if the event owns it.
 func (c *writeConn) deleteKey(name []byte, seq int64) error {
 	if len(name) != dedupeBytes {
 		return nil
@@ -315,41 +312,41 @@ func (c *writeConn) deleteKey(name []byte, seq int64) error {
 	return err
 }
 
-// moveKeys takes one step of a round. What has lost its name or given it on
-// since the round began stays behind.
+// flushKeys takes one step of a flush. It skips names that were removed or
+// reassigned since the flush began.
 func (c *writeConn) flushKeys() error {
-	k := c.memtable
-	if !k.flushing {
+	m := c.memtable
+	if !m.flushing {
 		return nil
 	}
-	step := k.flush[k.flushed:min(k.flushed+k.flushStep+2*k.inserted, len(k.flush))]
-	for _, h := range step {
-		if seq, found := k.owner(h.name); !found || seq != h.seq {
+	step := m.flush[m.flushed:min(m.flushed+m.flushStep+2*m.inserted, len(m.flush))]
+	for _, e := range step {
+		if seq, found := m.owner(e.name); !found || seq != e.seq {
 			continue
 		}
-		if err := c.writeKey(h); err != nil {
-			return fmt.Errorf("moving keys: %w", err)
+		if err := c.writeKey(e); err != nil {
+			return fmt.Errorf("flushing keys: %w", err)
 		}
 	}
-	k.flushedNow = len(step)
+	m.flushedNow = len(step)
 	if err := c.noteFlush(step); err != nil {
-		return fmt.Errorf("noting how far keys have moved: %w", err)
+		return fmt.Errorf("storing the progress of the flush: %w", err)
 	}
 	return nil
 }
 
-// noteRound notes how far a round has come: with its first step after a start,
-// so that even short lives come to its end, then with each small part of it, and
-// when it is over.
+// noteFlush stores the progress of a flush: with its first step after a start, so
+// that a flush ends even if every process lives only briefly, then after every
+// noteEvery keys, and when it is complete.
 func (c *writeConn) noteFlush(step []keyEntry) error {
-	k := c.memtable
-	moved := k.flushed + k.flushedNow
+	m := c.memtable
+	moved := m.flushed + m.flushedNow
 	switch {
-	case moved == len(k.flush):
-		return c.setFacts(map[string]int64{"keys_to": k.to, "keys_round": 0, "keys_moved": 0})
-	case k.flushed == 0, moved-k.noted >= k.noteEvery:
-		k.noted = moved
-		return c.setFacts(map[string]int64{"keys_round": k.to, "keys_moved": step[len(step)-1].name.order()})
+	case moved == len(m.flush):
+		return c.setFacts(map[string]int64{"keys_to": m.to, "keys_round": 0, "keys_moved": 0})
+	case m.flushed == 0, moved-m.noted >= m.noteEvery:
+		m.noted = moved
+		return c.setFacts(map[string]int64{"keys_round": m.to, "keys_moved": step[len(step)-1].name.order()})
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // was delivered or is too large without Force, and for a payload that retention
 // has removed; [webhook.ErrUnavailable].
 func (s *Store) Redeliver(ctx context.Context, request webhook.Redelivery) error {
-	err := s.writer.do(ctx, 0, func(session *writeConn) error { return session.redeliver(request) })
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error { return conn.redeliver(request) })
 	if err != nil {
 		return fmt.Errorf("redelivering event %s to %s: %w", request.EventID, request.Destination, err)
 	}
@@ -53,8 +53,8 @@ func (c *writeConn) redeliver(request webhook.Redelivery) error {
 // Errors: [webhook.ErrNotFound]; [webhook.ErrState] for what is final
 // otherwise; [webhook.ErrUnavailable].
 func (s *Store) Cancel(ctx context.Context, id webhook.ID, destination string, now time.Time) error {
-	err := s.writer.do(ctx, 0, func(session *writeConn) error {
-		return session.cancel(id, destination, millis(now))
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
+		return conn.cancel(id, destination, millis(now))
 	})
 	if err != nil {
 		return fmt.Errorf("cancelling delivery of event %s to %s: %w", id, destination, err)

@@ -12,12 +12,12 @@ import (
 // meanwhile waits a few milliseconds.
 const (
 	vacuumPages = 100
-	// reservePages stay free for the next events instead of being given back:
+	// reservePages stay free for the next events instead of being returned:
 	// a high-water mark of 2 MiB above what is stored.
 	reservePages = 256
-	// tightShare is the part of MaxBytes below which the room, beside that
-	// which the log may take, counts as short, so that delivered payloads go
-	// before their time.
+	// nearlyFullShare is the part of MaxBytes: below it the space left, without
+	// what the log may take, is little, and payloads of delivered events are
+	// removed before their retention has passed.
 	nearlyFullShare = 16
 )
 
@@ -25,15 +25,15 @@ const (
 // is set, then from time to time. It removes payloads and attempts of events
 // whose deliveries are all finished and past their retention (near MaxBytes
 // those of delivered ones at once), then events that nothing needs: without a
-// payload, and past the dedupe window. Then it gives free pages back to the
+// payload, and past the dedupe window. Then it returns free pages to the
 // file system. It removes nothing of an event that is not finished everywhere.
 func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneResult, error) {
 	if query.Limit <= 0 {
 		query.Limit = store.DefaultPruneLimit
 	}
 	var result store.PruneResult
-	err := s.writer.do(ctx, 0, func(session *writeConn) (err error) {
-		result, err = session.prune(query)
+	err := s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
+		result, err = conn.prune(query)
 		return err
 	})
 	if err != nil {
@@ -42,11 +42,11 @@ func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneR
 	return result, nil
 }
 
-// sweep is how far a round through a table has come. Rounds begin again at the
+// pass is how far pruning has come in a table. The next pass begins at the
 // oldest row.
 type pass struct{ after int64 }
 
-// advance notes what a step looked at, and reports whether the round goes on.
+// advance notes what a step looked at, and reports whether the pass goes on.
 func (w *pass) advance(rows []prunable, limit int) bool {
 	if len(rows) < limit {
 		w.after = 0
@@ -111,7 +111,7 @@ const eventCandidates = `SELECT e.seq,
 	FROM events e WHERE e.seq > ?1 AND e.seq < ?2 ORDER BY e.seq LIMIT +?3`
 
 // pruneEvents looks at the next events whose keys are past the window. One that
-// others were kept beside stays as long as they do, so that their repeats are
+// others were kept in addition to stays as long as they do, so that their repeats are
 // still compared.
 func (c *writeConn) pruneEvents(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
 	rows, err := c.prunable(eventCandidates, c.events.after, seqAt(query.Now.UnixMilli()-c.window), query.Limit)
@@ -163,7 +163,7 @@ func (c *writeConn) remove(seq int64, tables ...string) error {
 	return nil
 }
 
-// vacuum gives some free pages back, beyond the reserve. The pragma frees one
+// vacuum returns some free pages to the file system, beyond the reserve. The pragma frees one
 // page for each row that is read from it.
 func (c *writeConn) vacuum(result *store.PruneResult) (more bool, err error) {
 	const count = `PRAGMA freelist_count`

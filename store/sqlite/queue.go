@@ -66,7 +66,7 @@ func (s *Store) Owned(ctx context.Context) ([]string, error) {
 const newestOfSource = `SELECT received_at FROM events INDEXED BY events_source
 	WHERE source = +?1 ORDER BY seq DESC LIMIT 1`
 
-// LastAccepted tells for each source when its newest event was received. A
+// LastAccepted returns for each source when its newest event was received. A
 // source without any is left out.
 func (s *Store) LastAccepted(ctx context.Context, sources []string) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
@@ -84,7 +84,7 @@ func (s *Store) LastAccepted(ctx context.Context, sources []string) (map[string]
 	return last, nil
 }
 
-// lane is how one kind of due work is read. Its queries name their index: what
+// dueQueries read one kind of due work. Its queries name their index: what
 // the planner would choose depends on statistics that nobody keeps.
 type dueQueries struct {
 	due  string // destination, now, limit

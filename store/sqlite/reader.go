@@ -10,10 +10,10 @@ import (
 )
 
 // readers is the pool of reading connections. They never wait for the writer,
-// nor it for them, with one exception: see quiet.
+// nor it for them, with one exception: see whileReadersPause.
 type readers struct {
 	db *sql.DB
-	// budget bounds the rows of a walk, see walkBudget.
+	// budget bounds the rows of a scan, see scanBudget.
 	budget int
 	// gate is held for reading while a query runs.
 	gate sync.RWMutex
@@ -43,7 +43,7 @@ func (r *readers) each(ctx context.Context, text string, args []any, scan func(*
 	return eachRow(rows, err, scan)
 }
 
-// view runs a read transaction.
+// readTx runs a read transaction.
 func (r *readers) readTx(ctx context.Context, read func(readTx) error) error {
 	r.gate.RLock()
 	defer r.gate.RUnlock()
@@ -55,7 +55,7 @@ func (r *readers) readTx(ctx context.Context, read func(readTx) error) error {
 	return read(readTx{ctx, tx, r.budget})
 }
 
-// quiet runs f while nobody reads. Queries are short, so is the wait.
+// whileReadersPause runs f while nobody reads. Queries are short, so is the wait.
 func (r *readers) whileReadersPause(f func()) {
 	r.gate.Lock()
 	defer r.gate.Unlock()
@@ -76,7 +76,7 @@ func notFound(err error) error {
 	return err
 }
 
-// view is a read transaction: all its queries see the store as of one moment.
+// readTx is a read transaction: all its queries see the store as of one moment.
 type readTx struct {
 	ctx    context.Context //nolint:containedctx // lives as long as one call
 	tx     *sql.Tx

@@ -25,7 +25,7 @@ type record struct {
 // they are. The attempt is kept in every case, with the next free number if its
 // own is taken.
 //
-// Errors: [webhook.ErrFenced] when Epoch, or Gates.Epoch, is not the present
+// Errors: [webhook.ErrFenced] when Epoch, or Gates.Epoch, is not the current
 // owner's; [webhook.ErrNotFound] when there is no such delivery;
 // [webhook.ErrUnavailable].
 func (s *Store) Record(ctx context.Context, in webhook.Record) error {
@@ -37,8 +37,8 @@ func (s *Store) Record(ctx context.Context, in webhook.Record) error {
 		}
 		r.evidence = string(text)
 	}
-	err := s.writer.do(ctx, len(r.evidence), func(session *writeConn) error {
-		return session.record(r)
+	err := s.writer.do(ctx, len(r.evidence), func(conn *writeConn) error {
+		return conn.record(r)
 	})
 	if err != nil {
 		return fmt.Errorf("recording delivery of %s to %s: %w", in.Delivery.EventID, in.Delivery.Destination, err)
@@ -78,7 +78,7 @@ func (c *writeConn) fenceRecord(r *record) error {
 	return c.fence(r.Gates.Name, r.Gates.Epoch)
 }
 
-// standing is how a delivery stands in the store.
+// currentDelivery is what is stored of a delivery before a change.
 type currentDelivery struct {
 	seq      int64
 	state    webhook.State
@@ -90,7 +90,8 @@ type currentDelivery struct {
 const currentDeliveryQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
 	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = +?2 WHERE e.id = +?1`
 
-// standing reads it; no such delivery is webhook.ErrNotFound.
+// currentDelivery reads a delivery; if there is none it returns
+// webhook.ErrNotFound.
 func (c *writeConn) currentDelivery(id webhook.ID, destination string) (currentDelivery, error) {
 	var d currentDelivery
 	found, err := c.row(currentDeliveryQuery, []any{id[:], destination},
@@ -147,7 +148,8 @@ func (c *writeConn) sameAttempt(seq int64, r *record) (bool, error) {
 	return n == 1, err
 }
 
-// step gives the delivery its new state, as far as the present one allows.
+// applyRecord writes the new state of the delivery, as far as the stored one
+// allows.
 func (c *writeConn) applyRecord(before currentDelivery, r *record, number int) error {
 	attempts := max(before.attempts, number)
 	if r.replaces(before) {
@@ -158,7 +160,7 @@ func (c *writeConn) applyRecord(before currentDelivery, r *record, number int) e
 	return err
 }
 
-// settles reports whether the record's state replaces the present one.
+// replaces reports whether the record's state replaces the stored one.
 func (r *record) replaces(before currentDelivery) bool {
 	success := r.Delivery.State == webhook.Delivered
 	if before.state == webhook.Pending {
@@ -167,7 +169,7 @@ func (r *record) replaces(before currentDelivery) bool {
 	return success && (before.reason == webhook.DeadCancelled || before.reason == webhook.DeadExpired)
 }
 
-// settle writes a delivery's state.
+// writeState writes a delivery's state.
 func (c *writeConn) writeState(seq int64, d webhook.Delivery, attempts int) error {
 	const update = `UPDATE deliveries SET state = ?3, reason = ?4, detail = ?5, attempts = ?6,
 		spent = ?7, misdirected = ?8, next_at = ?9, age_from = ?10, finished_at = ?11, forced = ?12

@@ -8,7 +8,7 @@ import (
 	"weir/webhook"
 )
 
-// known is a stored event that an arrival was compared with.
+// existing is a stored event that an arrival is compared with.
 type existing struct {
 	seq        int64
 	id         webhook.ID
@@ -26,7 +26,7 @@ func (c *writeConn) existing(where string, arg any) (existing, bool, error) {
 	return k, found, err
 }
 
-// byName finds the event that has a key now. No name finds nothing.
+// byName finds the event that owns a key. A nil name finds nothing.
 func (c *writeConn) byName(dedupe []byte) (existing, bool, error) {
 	seq, found, err := c.keyOwner(dedupe)
 	if err != nil || !found {
@@ -50,11 +50,11 @@ func (c *writeConn) forgotten(k existing, a *arrival) bool {
 	return k.receivedAt < a.receivedAt-c.window
 }
 
-// places bounds the search for a free place. Two events in one place need a
-// clock set back to the very millisecond and a counter gone round.
+// maxSeqTries bounds the search for a free seq. Two events get the same one only
+// if the clock is set back to the same millisecond and the counter has wrapped.
 const maxSeqTries = 16
 
-// acceptKnown is the path of everything that the insert refused.
+// acceptExisting handles everything that the insert did not store.
 func (c *writeConn) acceptExisting(a *arrival) (webhook.Receipt, error) {
 	first, found, err := c.find(a)
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *writeConn) acceptExisting(a *arrival) (webhook.Receipt, error) {
 	return c.insertAtNextSeq(a, a.dedupe, nil)
 }
 
-// acceptElsewhere stores an event that has no equal: only its place can be
-// taken, and the next one is tried.
+// insertAtNextSeq stores an event that does not exist yet: only its seq can be
+// taken, and then the next one is tried.
 func (c *writeConn) insertAtNextSeq(a *arrival, name, conflictOf []byte) (webhook.Receipt, error) {
 	for range maxSeqTries {
 		inserted, err := c.insert(a, name, conflictOf)
@@ -75,7 +75,7 @@ func (c *writeConn) insertAtNextSeq(a *arrival, name, conflictOf []byte) (webhoo
 			return a.accepted(), err
 		}
 	}
-	return webhook.Receipt{}, errors.New("no free place in the order of receipt")
+	return webhook.Receipt{}, errors.New("no free seq for this millisecond")
 }
 
 // compare decides between a repeat, a new use of a forgotten key, and a
@@ -86,25 +86,25 @@ func (c *writeConn) acceptCompared(a *arrival, first existing) (webhook.Receipt,
 	if first.id == a.Event.ID || fresh && bytes.Equal(first.sha256, a.Event.SHA256[:]) {
 		return c.repeat(a, first)
 	}
-	variant, found, err := c.byName(a.contentKey)
+	kept, found, err := c.byName(a.contentKey)
 	if err != nil {
 		return webhook.Receipt{}, err
 	}
 	switch {
-	case found && !c.forgotten(variant, a):
-		return c.repeat(a, variant)
+	case found && !c.forgotten(kept, a):
+		return c.repeat(a, kept)
 	case !fresh:
 		return c.replaceKeyOwner(a, first.seq, a.dedupe, nil)
 	case a.OnConflict == webhook.IgnoreConflict:
 		return c.repeat(a, first)
 	case a.OnConflict == webhook.KeepConflict:
-		return c.replaceKeyOwner(a, variant.seq, a.contentKey, first.id[:])
+		return c.replaceKeyOwner(a, kept.seq, a.contentKey, first.id[:])
 	}
 	return webhook.Receipt{ID: first.id, Result: webhook.ResultKeyConflict}, nil
 }
 
-// acceptAnew stores the event under a name that an older one (if any) gives
-// up.
+// replaceKeyOwner stores the event as the owner of a key, and takes the key from
+// the older event that has it, if any.
 func (c *writeConn) replaceKeyOwner(a *arrival, older int64, name, conflictOf []byte) (webhook.Receipt, error) {
 	if a.size() > c.bytesLeft {
 		return webhook.Receipt{}, webhook.ErrFull

@@ -20,9 +20,9 @@ const (
 )
 
 // cursor says where a list goes on: behind a delivery, or (without a
-// destination) below a place. Outside it is opaque: base64 of a version, the
-// kind of list, the place and the destination. It stays good while rows come
-// and go, and tells nothing that the list does not.
+// destination) below a seq. Clients see it as opaque text: base64 of a version,
+// the kind of list, the seq and the destination. It stays valid while rows come
+// and go, and reveals nothing that the list does not.
 type cursor struct {
 	seq         int64
 	destination string
@@ -58,8 +58,8 @@ func parseCursor(text string, list byte) (cursor, error) {
 	return c, nil
 }
 
-// ceiling is the place that the deliveries to a destination must be below to
-// be on the next page: items come by place downwards, then by destination
+// ceiling is the seq that the deliveries to a destination must be below to
+// be on the next page: items come by seq downwards, then by destination
 // upwards.
 func (c cursor) ceiling(destination string) int64 {
 	if c.destination != "" && destination > c.destination {
@@ -73,7 +73,7 @@ func (c cursor) ceiling(destination string) int64 {
 // its own, earlier than any other, and comes back as the zero time.
 func millis(t time.Time) int64 { return webhook.Ceil(t).UnixMilli() }
 
-// moment is the time of a stored form.
+// timeAt is the time of a stored form.
 func timeAt(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // optional is millis for columns that are null without a time.
@@ -84,7 +84,7 @@ func optional(t time.Time) any {
 	return millis(t)
 }
 
-// optionalMoment is moment for columns that are null without a time.
+// optionalTime is timeAt for columns that are null without a time.
 func optionalTime(ms sql.NullInt64) time.Time {
 	if !ms.Valid {
 		return time.Time{}
@@ -92,15 +92,15 @@ func optionalTime(ms sql.NullInt64) time.Time {
 	return timeAt(ms.Int64)
 }
 
-// An event's place in the order of receipt has its time in the upper and a
-// counter in the lower bits. 43 bits of milliseconds last until the year 2248.
+// The seq of an event has the time of receipt in its upper bits and a counter in
+// the lower ones. 43 bits of milliseconds last until the year 2248.
 const (
 	counterBits = 20
 	counterMask = 1<<counterBits - 1
 	maxMillis   = 1<<(62-counterBits) - 1
 )
 
-// place is the lowest seq that an event received at ms can have. Times outside
+// seqAt is the lowest seq that an event received at ms can have. Times outside
 // of what fits are taken as the nearest that does.
 func seqAt(ms int64) int64 {
 	return min(max(ms, 0), maxMillis) << counterBits

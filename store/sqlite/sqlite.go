@@ -18,30 +18,30 @@ type Config struct {
 	// Path of the database file. Its directory must exist.
 	Path string
 	// DedupeWindow is how long a key is remembered from its first copy on. 0
-	// is DefaultDedupeWindow.
+	// is 14 days.
 	DedupeWindow time.Duration
 	// MaxBytes caps the size of database and log: at the cap Accept answers
 	// new events with webhook.ErrFull. 0 is no cap.
 	MaxBytes int64
-	// Observe is told of every transaction of the writer, on the writer's
-	// goroutine: it must not block. Nil is nobody.
+	// Observe is called for every transaction of the writer, on the writer's
+	// goroutine: it must not block. It may be nil.
 	Observe func(store.Commit)
-	// Readers is the number of reading connections. 0 is DefaultReaders.
+	// Readers is the number of reading connections. 0 is 4.
 	Readers int
 }
 
 // The defaults of Config.
 const (
-	DefaultDedupeWindow = 14 * 24 * time.Hour
-	DefaultReaders      = 4
+	defaultDedupeWindow = 14 * 24 * time.Hour
+	defaultReaders      = 4
 )
 
 func (c Config) withDefaults() Config {
 	if c.DedupeWindow == 0 {
-		c.DedupeWindow = DefaultDedupeWindow
+		c.DedupeWindow = defaultDedupeWindow
 	}
 	if c.Readers == 0 {
-		c.Readers = DefaultReaders
+		c.Readers = defaultReaders
 	}
 	return c
 }
@@ -53,7 +53,7 @@ type Store struct {
 
 	lock        lockFile
 	pool        *sql.DB // of the writer: one connection
-	session     *writeConn
+	conn        *writeConn
 	memtable    *memtable
 	reads       *readers
 	loads       loads
@@ -106,7 +106,7 @@ func (s *Store) open(ctx context.Context, config Config) error {
 		return err
 	}
 	s.pool = newConnector(s.path, "rw", shape, common, writing).open(1)
-	if err := s.openSession(ctx, config); err != nil {
+	if err := s.openWriteConn(ctx, config); err != nil {
 		return err
 	}
 	s.reads = &readers{
@@ -117,21 +117,21 @@ func (s *Store) open(ctx context.Context, config Config) error {
 	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
-	s.memtable = s.session.memtable
-	s.writer = newWriter(s.session, s.reads)
+	s.memtable = s.conn.memtable
+	s.writer = newWriter(s.conn, s.reads)
 	s.writer.observe = config.Observe
 	s.owned.Go(s.writer.run)
 	return nil
 }
 
-// openSession readies the writing connection: schema, cached facts, the mark
+// openWriteConn readies the writing connection: schema, cached facts, the mark
 // of the start.
-func (s *Store) openSession(ctx context.Context, config Config) error {
+func (s *Store) openWriteConn(ctx context.Context, config Config) error {
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	s.session = newWriteConn(conn, s.path, config)
+	s.conn = newWriteConn(conn, s.path, config)
 	steps, err := loadMigrations(migrations)
 	if err != nil {
 		return err
@@ -139,18 +139,18 @@ func (s *Store) openSession(ctx context.Context, config Config) error {
 	if err := migrate(ctx, conn, steps); err != nil {
 		return err
 	}
-	if err := s.session.load(); err != nil {
+	if err := s.conn.load(); err != nil {
 		return err
 	}
-	if s.cleanStart, err = s.session.markStarted(); err != nil {
+	if s.cleanStart, err = s.conn.markStarted(); err != nil {
 		return fmt.Errorf("marking the start: %w", err)
 	}
-	s.session.files, err = noteOpenFiles(s.path)
+	s.conn.files, err = noteOpenFiles(s.path)
 	return err
 }
 
 // Close takes no new work, finishes what is queued, empties the log into the
-// database, notes that the stop was clean, and gives the lock up. When ctx ends
+// database, notes that the stop was clean, and releases the lock. When ctx ends
 // first it returns the cause of that at once, and the next start will not be a
 // clean one; everything that was acknowledged is kept either way.
 func (s *Store) Close(ctx context.Context) error {
@@ -168,7 +168,7 @@ func (s *Store) close(ctx context.Context) error {
 	s.owned.Wait()
 	var err error
 	if err = s.reads.close(); err == nil && s.writer.err == nil {
-		err = s.session.markStopped()
+		err = s.conn.markStopped()
 	}
 	return errors.Join(err, s.release())
 }
@@ -179,8 +179,8 @@ func (s *Store) release() error {
 	if s.reads != nil {
 		errs = append(errs, s.reads.close())
 	}
-	if s.session != nil {
-		errs = append(errs, s.session.close())
+	if s.conn != nil {
+		errs = append(errs, s.conn.close())
 	}
 	if s.pool != nil {
 		errs = append(errs, s.pool.Close())
@@ -212,24 +212,13 @@ func (s *Store) Path() string { return s.path }
 
 // Size measures the store.
 func (s *Store) Size(ctx context.Context) (store.Size, error) {
-	size := store.Size{Log: fileSize(s.path + "-wal"), Max: s.session.maxBytes}
+	size := store.Size{Log: fileSize(s.path + "-wal"), Max: s.conn.maxBytes}
 	const query = `SELECT page_count * page_size, freelist_count * page_size
 		FROM pragma_page_count, pragma_page_size, pragma_freelist_count`
 	if err := s.reads.row(ctx, query, nil, &size.Database, &size.Free); err != nil {
 		return store.Size{}, fmt.Errorf("measuring the database: %w", err)
 	}
 	return size, nil
-}
-
-// Stats counts the writer's work since Open.
-type Stats struct {
-	Commits    int64 // transactions committed
-	Operations int64 // events, records and the like in them
-}
-
-// Stats returns the counters; Operations per Commits is the mean batch.
-func (s *Store) Stats() Stats {
-	return Stats{Commits: s.writer.transactions.Load(), Operations: s.writer.operations.Load()}
 }
 
 // Pragmas lists the settings of the writing connection as "name=value". Every

@@ -13,7 +13,7 @@ import (
 	"weir/webhook"
 )
 
-// session is the writing connection and what is known about the database while
+// writeConn is the writing connection and what is known about the database while
 // nobody else can write to it. It belongs to the writer goroutine (before that
 // starts, to Open; after it has ended, to Close).
 //
@@ -29,9 +29,9 @@ type writeConn struct {
 	maxBytes int64 // 0 is no cap
 	pageSize int64
 
-	// counter is the lower part of the next event's place.
+	// counter is the lower part of the next event's seq.
 	counter int64
-	// room is how many bytes of new events this transaction may take, content
+	// bytesLeft is how many bytes of new events this transaction may take, content
 	// what the pages in use took when it began.
 	bytesLeft, content int64
 	// owners caches epoch and newest rev of each destination; unsaved holds
@@ -41,7 +41,7 @@ type writeConn struct {
 	unsaved  map[string]webhook.Destination
 	// keys says which event has a key.
 	memtable *memtable
-	// payloads and events are the rounds of pruning.
+	// payloads and events are the passes of pruning.
 	payloads, events pass
 }
 
@@ -143,7 +143,7 @@ func (c *writeConn) number(text string, args ...any) (int64, error) {
 	return n, err
 }
 
-// begin starts a transaction and measures how much room it has.
+// begin starts a transaction and measures how much space is left.
 func (c *writeConn) begin() error {
 	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -174,14 +174,14 @@ func (c *writeConn) measure() error {
 	return nil
 }
 
-// tight reports whether the room is short, so that delivered payloads go before
-// their time: the log, which comes and goes, is taken for as long as it may be.
+// nearlyFull reports whether little space is left, so that payloads of delivered
+// events are removed early. The log, which comes and goes, counts with its limit.
 // One that a reader outside has made longer is no reason, it would only grow.
 func (c *writeConn) nearlyFull() bool {
 	return c.maxBytes > 0 && c.maxBytes-c.content < c.maxBytes/nearlyFullShare+c.maxLogLength()
 }
 
-// longestLog is the length from which the writer helps to empty the log.
+// maxLogLength is the length from which the writer helps to empty the log.
 func (c *writeConn) maxLogLength() int64 {
 	if c.maxBytes > 0 {
 		return min(maxLog, c.maxBytes/logShare)
@@ -198,7 +198,7 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// commit writes the gates that have gathered, moves some keys into their table,
+// commit writes the gates that have gathered, writes some keys to their table,
 // and ends the transaction.
 func (c *writeConn) commit() error {
 	if err := c.files.check(); err != nil {
@@ -244,7 +244,7 @@ func (c *writeConn) idle() (bool, error) {
 	return idle, err
 }
 
-// nextPlace returns the place of an event received at ms.
+// nextSeq returns the seq of an event received at ms.
 func (c *writeConn) nextSeq(ms int64) int64 {
 	c.counter++
 	return seqAt(ms) | c.counter&counterMask

@@ -35,7 +35,7 @@ const (
 // operation is one piece of work for the writer.
 type operation struct {
 	// apply does the work inside a transaction. It may run twice, with a
-	// rollback between. Where it refuses (see refused) it has written nothing.
+	// rollback between. Where it refuses (see rejection) it has written nothing.
 	apply func(*writeConn) error
 	bytes int
 	state atomic.Int32
@@ -48,18 +48,18 @@ type operation struct {
 // transaction. There is no timer: the batch is what arrived during the last
 // commit, so an idle store commits at once and a busy one shares the sync.
 type writer struct {
-	session *writeConn
+	conn    *writeConn
 	readers *readers
 	queue   chan *operation
 	// stop asks it to finish what is queued; gone is closed when it has ended
-	// and the session is free.
+	// and the connection is free.
 	stop chan struct{}
 	gone chan struct{}
 	// failed is closed when it died, after err was set.
 	failed chan struct{}
 	err    error
 
-	// observe is told of every transaction; it may be nil.
+	// observe is called for every transaction; it may be nil.
 	observe func(store.Commit)
 
 	transactions atomic.Int64
@@ -67,9 +67,9 @@ type writer struct {
 	batch        []*operation // reused
 }
 
-func newWriter(session *writeConn, readers *readers) *writer {
+func newWriter(conn *writeConn, readers *readers) *writer {
 	return &writer{
-		session: session,
+		conn:    conn,
 		readers: readers,
 		queue:   make(chan *operation, queueLength),
 		stop:    make(chan struct{}),
@@ -83,7 +83,7 @@ var errClosed = fmt.Errorf("%w: the store is closed", webhook.ErrUnavailable)
 
 // do hands an operation to the writer and waits for its commit. When ctx ends
 // first the operation is dropped if it has not begun; otherwise the commit
-// stands, and the caller does not learn of it.
+// is kept, and the caller does not learn of it.
 func (w *writer) do(ctx context.Context, bytes int, apply func(*writeConn) error) error {
 	op := &operation{apply: apply, bytes: bytes, done: make(chan struct{})}
 	select {
@@ -150,7 +150,7 @@ func (w *writer) run() {
 	}
 }
 
-// fail makes the writer's death known.
+// fail stores why the writer ends and closes failed.
 func (w *writer) fail(err error) {
 	if w.err == nil {
 		w.err = err
@@ -223,15 +223,15 @@ func (w *writer) answer(batch []*operation, err error) {
 	}
 }
 
-// rewind lets a long log begin again. SQLite does that by itself when it finds a
+// shortenLog lets a long log begin again. SQLite does that by itself when it finds a
 // moment without readers; where status pages and dispatch loops read without a
-// pause there is none, so the writer makes one.
+// pause there is none, so the writer makes one by pausing them.
 //
 // The log counts to the cap. Where that is small the log is cut off: nothing
 // else would ever make it shorter.
 func (w *writer) shortenLog() {
-	most, checkpoint := w.session.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
-	if w.err != nil || fileSize(w.session.path+"-wal") < most {
+	most, checkpoint := w.conn.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
+	if w.err != nil || fileSize(w.conn.path+"-wal") < most {
 		return
 	}
 	if most < maxLog {
@@ -240,7 +240,7 @@ func (w *writer) shortenLog() {
 	w.readers.whileReadersPause(func() {
 		// An error, as from a reader in another process, leaves the log as
 		// long as it is until the next time.
-		_ = w.session.checkpoint(checkpoint)
+		_ = w.conn.checkpoint(checkpoint)
 	})
 }
 
@@ -255,7 +255,7 @@ func (w *writer) transact(batch []*operation) error {
 		w.operations.Add(int64(len(batch)))
 		return nil
 	}
-	if stuck := w.session.rollback(); stuck != nil {
+	if stuck := w.conn.rollback(); stuck != nil {
 		w.fail(errors.Join(err, stuck))
 	} else if fatal(err) {
 		w.fail(err)
@@ -263,7 +263,7 @@ func (w *writer) transact(batch []*operation) error {
 	return err
 }
 
-// tell reports a transaction to the observer.
+// report passes a transaction to the observer.
 func (w *writer) report(operations int, took time.Duration, err error) {
 	if w.observe == nil {
 		return
@@ -271,18 +271,18 @@ func (w *writer) report(operations int, took time.Duration, err error) {
 	if err != nil && (transient(err) || w.err != nil) {
 		err = unavailable(err)
 	}
-	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.session.nearlyFull(), Err: err})
+	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.conn.nearlyFull(), Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {
-	if err := w.session.begin(); err != nil {
+	if err := w.conn.begin(); err != nil {
 		return err
 	}
 	for _, op := range batch {
-		op.err = op.apply(w.session)
+		op.err = op.apply(w.conn)
 		if op.err != nil && !rejection(op.err) {
 			return op.err
 		}
 	}
-	return w.session.commit()
+	return w.conn.commit()
 }
