@@ -52,4 +52,3 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	return Stats{Commits: s.writer.transactions.Load(), Operations: s.writer.operations.Load()}
 }
-

@@ -373,7 +373,7 @@ func TestB63EveryFaultOfAPathHasARemedy(t *testing.T) {
 		syscall.EPERM:  "chown",
 		syscall.ENOENT: "mount the volume",
 		syscall.EISDIR: "name a file",
-		syscall.ENOSPC: "make room",
+		syscall.ENOSPC: "free space",
 		syscall.EIO:    "check the path",
 	} {
 		said := notUsable("database", "/data/weir.db", &fs.PathError{Op: "open", Path: "/data/weir.db", Err: err}).Error()

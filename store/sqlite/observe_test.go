@@ -13,7 +13,7 @@ import (
 	"weir/webhook"
 )
 
-// TestCommitsAreObserved: each transaction is told once, with what was in it.
+// TestCommitsAreObserved: each transaction is reported once, with what was in it.
 func TestCommitsAreObserved(t *testing.T) {
 	var mu sync.Mutex
 	var seen []store.Commit
