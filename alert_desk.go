@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"weir/handler"
+	"weir/outbound"
 	"weir/store"
 	"weir/webhook"
 )
@@ -19,12 +22,9 @@ const maxOutbox = 64
 // alertDesk takes in what happens, asks [alerts] what to tell, and hands the
 // messages to whoever sends them. None of its methods blocks.
 type alertDesk struct {
-	log    *slog.Logger
-	meters *meters
+	config alertConfig
 	// outbox is nil when nobody is to be told: then messages are only logged.
 	outbox chan string
-	// started is since when sources could be heard.
-	started time.Time
 	// failing says that the last transaction failed, so that those that do not
 	// need not take the lock.
 	failing atomic.Bool
@@ -35,11 +35,42 @@ type alertDesk struct {
 	closed  bool
 }
 
-// newAlertDesk returns a desk; it sends only when the settings name an
-// address.
-func newAlertDesk(s settings, m *meters, log *slog.Logger) *alertDesk {
-	d := &alertDesk{log: log, meters: m, started: m.started, alerts: newAlerts(), rhythms: map[string]rhythm{}}
-	if s.alertURL != nil {
+// alertConfig is what an alertDesk needs.
+type alertConfig struct {
+	// url gets the messages; it is a secret. Without one they are only logged.
+	url string
+	// secrets are redacted from every message.
+	secrets outbound.Secrets
+	// version is told in User-Agent.
+	version string
+	// dial connects to the url.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	log  *slog.Logger
+	// count is called once for each message that was sent, failed or dropped.
+	// It must not block.
+	count func(alertResult)
+	// started is since when sources could be heard.
+	started time.Time
+}
+
+// alertResult is what became of a message. The strings are metric labels.
+type alertResult string
+
+// The results of messages.
+const (
+	alertSent    alertResult = "sent"
+	alertFailed  alertResult = "failed"
+	alertDropped alertResult = "dropped"
+)
+
+// alertResults lists every [alertResult].
+func alertResults() []alertResult { return []alertResult{alertSent, alertFailed, alertDropped} }
+
+// newAlertDesk returns a desk; it sends only when the configuration names an
+// address, and only while run runs.
+func newAlertDesk(c alertConfig) *alertDesk {
+	d := &alertDesk{config: c, alerts: newAlerts(), rhythms: map[string]rhythm{}}
+	if c.url != "" {
 		d.outbox = make(chan string, maxOutbox)
 	}
 	return d
@@ -58,7 +89,7 @@ func (d *alertDesk) close() {
 // decide asks for messages, hands them over, and logs them.
 func (d *alertDesk) decide(ask func(*alerts) []string) {
 	for _, text := range d.handed(ask) {
-		d.log.Warn("alert", webhook.LogAlert, text)
+		d.config.log.Warn("alert", webhook.LogAlert, text)
 	}
 }
 
@@ -82,7 +113,7 @@ func (d *alertDesk) hand(text string) {
 	select {
 	case d.outbox <- text:
 	default:
-		d.meters.alerts[alertDropped].Inc()
+		d.config.count(alertDropped)
 	}
 }
 
@@ -187,7 +218,7 @@ func (d *alertDesk) tick(now time.Time) {
 	d.decide(func(a *alerts) []string {
 		var due []string
 		for source, r := range d.rhythms {
-			if patience, _ := r.patience(); r.silent(now, d.started) {
+			if patience, _ := r.patience(); r.silent(now, d.config.started) {
 				due = append(due, a.begin(matter{alertSilent, source}, fmt.Sprintf(
 					"source %s is silent: nothing since %s, longer than the %s that its rhythm allows",
 					source, r.last.UTC().Format(time.RFC3339), patience.Truncate(time.Second)), now)...)

@@ -133,7 +133,7 @@ func TestWithoutAnAddressAlertsAreOnlyLogged(t *testing.T) {
 	}
 	h.desk.close()
 	h.desk.close()
-	if h.desk.outbox != nil || h.meters.alerts[alertDropped].Get() != 0 {
+	if h.desk.outbox != nil || h.meters.alerts[string(alertDropped)].Get() != 0 {
 		t.Error("messages wait for nobody")
 	}
 }
@@ -143,7 +143,7 @@ func BenchmarkObserveAnAcceptedEvent(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := newHouse(s, newLogger(io.Discard, s))
+	h := newHouse(serviceConfig{settings: s, log: io.Discard})
 	seen := handler.Observation{Source: "github", Result: webhook.ResultAccepted, Bytes: 1024, At: time.Now(), Duration: time.Millisecond}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
 	"syscall"
 	"time"
 
-	"weir/outbound"
 	"weir/webhook"
 )
 
@@ -37,42 +35,44 @@ func alertWaits() []time.Duration {
 // failures are logged without the address, which is a secret, and touch
 // nothing else.
 type alertSender struct {
-	url     string
-	client  *http.Client
-	secrets outbound.Secrets
-	meters  *meters
-	log     *slog.Logger
+	config alertConfig
+	client *http.Client
 }
 
 // newAlertSender returns a sender with a client of its own: no redirects, no
 // proxy but the environment's, one connection.
-func newAlertSender(s settings, w world, h *house) *alertSender {
+func newAlertSender(c alertConfig) *alertSender {
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: w.dial,
+		Proxy: http.ProxyFromEnvironment, DialContext: c.dial,
 		MaxConnsPerHost: 1, MaxIdleConns: 1, IdleConnTimeout: alertTimeout,
 		TLSHandshakeTimeout: alertTimeout, MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &alertSender{
-		url: s.alertURL.String(),
+		config: c,
 		client: &http.Client{
 			Transport: transport, Timeout: alertTimeout,
-			CheckRedirect: refuseRedirect,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		secrets: outbound.NewSecrets(s.secrets()...), meters: h.meters, log: h.log,
 	}
 }
 
-// run sends what is in the outbox until it is closed and empty. When ctx ends,
-// what is left is counted as failed.
+// sends reports whether there is anybody to send messages to.
+func (d *alertDesk) sends() bool { return d.outbox != nil }
+
+// run sends messages until close is called and all are sent. When ctx ends, what
+// is left is counted as failed.
+func (d *alertDesk) run(ctx context.Context) { newAlertSender(d.config).run(ctx, d.outbox) }
+
+// run sends what is in the outbox until it is closed and empty.
 func (a *alertSender) run(ctx context.Context, outbox <-chan string) {
 	defer a.client.CloseIdleConnections()
 	for text := range outbox {
 		if err := a.send(ctx, text); err != nil {
-			a.meters.alerts[alertFailed].Inc()
-			a.log.Warn("alert could not be sent", webhook.LogReason, err.Error())
+			a.config.count(alertFailed)
+			a.config.log.Warn("alert could not be sent", webhook.LogReason, err.Error())
 			continue
 		}
-		a.meters.alerts[alertSent].Inc()
+		a.config.count(alertSent)
 	}
 }
 
@@ -80,14 +80,14 @@ func (a *alertSender) run(ctx context.Context, outbox <-chan string) {
 func (a *alertSender) send(ctx context.Context, text string) error {
 	body, err := json.Marshal(struct {
 		Text string `json:"text"`
-	}{"weir: " + a.secrets.Redact(text, maxAlertText)})
+	}{"weir: " + a.config.secrets.Redact(text, maxAlertText)})
 	if err != nil {
 		return errors.New("it cannot be written as JSON")
 	}
 	for _, wait := range append(alertWaits(), 0) {
 		var again time.Duration
 		again, err = a.post(ctx, body)
-		if err == nil || again < 0 || wait == 0 || !rest(ctx, max(wait, again)) {
+		if err == nil || again < 0 || wait == 0 || !alertRest(ctx, max(wait, again)) {
 			return err
 		}
 	}
@@ -100,12 +100,12 @@ const never = -1
 // post makes one request. With an error it returns the least time after which
 // the request may be made again, or never.
 func (a *alertSender) post(ctx context.Context, body []byte) (again time.Duration, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.config.url, bytes.NewReader(body))
 	if err != nil {
 		return never, errors.New("the address cannot be used")
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "weir/"+buildVersion())
+	request.Header.Set("User-Agent", "weir/"+a.config.version)
 	answer, err := a.client.Do(request)
 	if err != nil {
 		return 0, errors.New(plainFault(err))
@@ -150,5 +150,17 @@ func plainFault(err error) string {
 		return "no answer in time"
 	default:
 		return "the connection failed"
+	}
+}
+
+// alertRest waits, and reports whether ctx is still active.
+func alertRest(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

@@ -78,8 +78,7 @@ func alertHouse(t *testing.T, log io.Writer, n *memoryNet) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(s, newLogger(log, s))
-	h.beside.sender = newAlertSender(s, world{dial: n.dial}, h)
+	h := newHouse(serviceConfig{settings: s, log: log, dial: n.dial})
 	return h
 }
 
@@ -174,7 +173,7 @@ func TestAlertsThatHangHoldNothingUp(t *testing.T) {
 		if took := time.Since(begun); took != 0 {
 			t.Errorf("telling took %s", took)
 		}
-		if dropped := h.meters.alerts[alertDropped].Get(); dropped < 45 || dropped > 50 {
+		if dropped := h.meters.alerts[string(alertDropped)].Get(); dropped < 45 || dropped > 50 {
 			t.Errorf("%d dropped", dropped)
 		}
 		grace, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -183,7 +182,7 @@ func TestAlertsThatHangHoldNothingUp(t *testing.T) {
 		if took := time.Since(begun); took != 3*time.Second {
 			t.Errorf("the stop took %s", took)
 		}
-		sum := h.meters.alerts[alertDropped].Get() + h.meters.alerts[alertFailed].Get()
+		sum := h.meters.alerts[string(alertDropped)].Get() + h.meters.alerts[string(alertFailed)].Get()
 		if sum != told {
 			t.Errorf("%d accounted for, want %d", sum, told)
 		}

@@ -89,24 +89,13 @@ func (h *house) needyHolds(now time.Time) []condition {
 		if err != nil {
 			continue
 		}
-		for _, hold := range needy(status.Destination) {
+		for _, hold := range status.Destination.NeedsOperator() {
 			if hold.Reason != webhook.HoldPaused {
 				list = append(list, condition{
 					matter: matter{alertHold, name + " " + string(hold.Reason)},
 					text:   holdText(name, hold), since: hold.Since,
 				})
 			}
-		}
-	}
-	return list
-}
-
-// needy returns the holds that need a person.
-func needy(d webhook.Destination) []webhook.Hold {
-	var list []webhook.Hold
-	for _, hold := range d.Holds {
-		if hold.NeedsOperator {
-			list = append(list, hold)
 		}
 	}
 	return list

@@ -17,20 +17,16 @@ import (
 type beside struct {
 	server   *http.Server
 	listener net.Listener // nil when WEIR_METRICS_ADDR is not set
-	sender   *alertSender // nil when WEIR_ALERT_URL is not set
 	cut      context.CancelFunc
 	running  sync.WaitGroup
 }
 
-// listenBeside opens the second listener and readies the sender of alerts.
-func (h *house) listenBeside(ctx context.Context, w world) error {
-	if h.settings.alertURL != nil {
-		h.beside.sender = newAlertSender(h.settings, w, h)
-	}
+// listenBeside opens the second listener.
+func (h *house) listenBeside(ctx context.Context, c serviceConfig) error {
 	if h.settings.metricsAddr == "" {
 		return nil
 	}
-	listener, err := w.listen(ctx, "tcp", h.settings.metricsAddr)
+	listener, err := c.listen(ctx, "tcp", h.settings.metricsAddr)
 	if err != nil {
 		return fmt.Errorf("listen on %s for metrics: %w", h.settings.metricsAddr, err)
 	}
@@ -49,10 +45,10 @@ func (h *house) beginBeside(fail func(error)) {
 			}
 		})
 	}
-	if b.sender != nil {
+	if h.desk.sends() {
 		var sending context.Context
 		sending, b.cut = context.WithCancel(context.Background())
-		b.running.Go(func() { b.sender.run(sending, h.desk.outbox) })
+		b.running.Go(func() { h.desk.run(sending) })
 	}
 }
 

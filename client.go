@@ -11,8 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
+	"weir/signature"
 )
 
 // The bounds of one request of a client command.
@@ -22,43 +22,41 @@ const (
 	maxClientAnswer = 64 << 20
 )
 
-// errNoToken says what a client command lacks.
-var errNoToken = usageError{errors.New("WEIR_API_TOKEN is not set: the operator API needs the token that the service runs with")}
-
 // client asks a running service, as any other client of its API would.
 type client struct {
 	base     string // without a slash at the end
 	baseFrom string // the setting or flag that it is from
 	token    string
+	version  string
 	http     *http.Client
 }
 
-// newClient returns a client for WEIR_URL. Connections are dialled by the
-// world; redirects are not followed, because the token must not go elsewhere.
-func newClient(w world, s clientSettings) *client {
-	return &client{base: s.url, baseFrom: s.urlFrom, token: s.token, http: &http.Client{
+// clientConfig is what a client needs.
+type clientConfig struct {
+	// url is that of the service, without a slash at the end; urlFrom names
+	// the setting or flag that it is from.
+	url     string
+	urlFrom string
+	// token is that of the operator API; without one only send works.
+	token string
+	// version is told in User-Agent.
+	version string
+	// dial connects to the service.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// newClient returns a client of one service. Redirects are not followed, because
+// the token must not go elsewhere.
+func newClient(c clientConfig) *client {
+	return &client{base: c.url, baseFrom: c.urlFrom, token: c.token, version: c.version, http: &http.Client{
 		Timeout:       clientTimeout,
-		Transport:     &http.Transport{DialContext: w.dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
+		Transport:     &http.Transport{DialContext: c.dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
 		CheckRedirect: refuseRedirect,
 	}}
 }
 
 // refuseRedirect is for [http.Client]: a redirect is an answer like any other.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// asOperator gives a command a client that has a token.
-func asOperator(w world, do func(*client) error) error {
-	s, err := loadClient(w.environ)
-	if err != nil {
-		return err
-	}
-	if s.token == "" {
-		return errNoToken
-	}
-	c := newClient(w, s)
-	defer c.close()
-	return do(c)
-}
 
 // close gives the connections back.
 func (c *client) close() { c.http.CloseIdleConnections() }
@@ -115,11 +113,33 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 		return nil, fmt.Errorf("make a request to WEIR_URL: %w", withoutURL(err))
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
-	request.Header.Set("User-Agent", "weir/"+buildVersion())
+	request.Header.Set("User-Agent", "weir/"+c.version)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	return request, nil
+}
+
+// send posts what was signed as it is and reads the answer, at most 64 KiB.
+func (c *client) send(ctx context.Context, signed signature.Request) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, signed.Method, c.base+signed.Target, bytes.NewReader(signed.Body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a request to %s: %w", c.base, withoutURL(err))
+	}
+	request.Header = signed.Header
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "weir/"+c.version)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, fmt.Errorf("send to the service at %s: %w%s", c.base, withoutURL(err), c.doubt(err))
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the answer of the service: %w", err)
+	}
+	return response, answer, nil
 }
 
 // withoutURL returns what went wrong without the address, which may have
@@ -188,16 +208,4 @@ func (c *client) readProblem(response *http.Response, answer io.Reader) error {
 func notFound(err error) bool {
 	said, refused := errors.AsType[*refusal](err)
 	return refused && said.status == http.StatusNotFound
-}
-
-// plainLine makes a text from outside fit for one line of a terminal: control
-// characters, which could steer it, become spaces.
-func plainLine(text string) string {
-	visible := strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(visible), " ")
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"net/http"
 	"time"
 
 	"weir/webhook"
@@ -123,4 +126,28 @@ type apiReceipt struct {
 	ID        webhook.ID `json:"id"`
 	Duplicate bool       `json:"duplicate"`
 	Reopened  bool       `json:"reopened"`
+}
+
+// whyHeld returns the word for what holds a destination, until when, and what
+// the downstream said; "" when nothing holds it.
+func whyHeld(at apiDestination) (webhook.WaitingFor, time.Time, string) {
+	switch {
+	case at.Hold != nil:
+		return webhook.WaitingFor(at.Hold.Reason), at.Hold.Until, whyHold(*at.Hold)
+	case at.Breaker.State != "" && at.Breaker.State != "closed":
+		return webhook.WaitBreaker, at.Breaker.Until, fmt.Sprintf("%d failures in a row", at.Breaker.FailuresInRow)
+	}
+	return "", time.Time{}, ""
+}
+
+// whyHold says in words why a destination is held and what it said.
+func whyHold(h apiHold) string {
+	line := meaningOfHold(h.Reason)
+	if h.Status != 0 {
+		line += fmt.Sprintf("; it answered %d %s", h.Status, http.StatusText(h.Status))
+	}
+	if said := plainLine(cmp.Or(h.Evidence.Body, h.Evidence.Note)); said != "" {
+		line += ": " + shortened(said, 100)
+	}
+	return line
 }

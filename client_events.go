@@ -146,7 +146,7 @@ func (l listing) newestFirst(ctx context.Context) error {
 	}
 	l.table.begin()
 	if l.table.rows == 0 {
-		l.client.noteStrangers(ctx, l.notes, namesIn(l.call.query))
+		warnUnknownNames(ctx, l.client, l.notes, namesIn(l.call.query))
 	}
 	return nil
 }

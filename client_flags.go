@@ -73,3 +73,25 @@ func instant(text string, now time.Time) (time.Time, error) {
 	}
 	return at, nil
 }
+
+// errNoToken says what a client command lacks.
+var errNoToken = usageError{errors.New("WEIR_API_TOKEN is not set: the operator API needs the token that the service runs with")}
+
+// asOperator gives a command a client that has a token.
+func asOperator(w world, do func(*client) error) error {
+	s, err := loadClient(w.environ)
+	if err != nil {
+		return err
+	}
+	if s.token == "" {
+		return errNoToken
+	}
+	c := newClient(clientOf(w, s))
+	defer c.close()
+	return do(c)
+}
+
+// clientOf configures a client from the settings.
+func clientOf(w world, s clientSettings) clientConfig {
+	return clientConfig{url: s.url, urlFrom: s.urlFrom, token: s.token, version: w.version, dial: w.dial}
+}

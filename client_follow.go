@@ -34,7 +34,7 @@ func (l listing) follow(ctx context.Context) error {
 	}
 	l.table.begin()
 	if len(rows) == 0 {
-		l.client.noteStrangers(ctx, l.notes, namesIn(l.call.query))
+		warnUnknownNames(ctx, l.client, l.notes, namesIn(l.call.query))
 	}
 	tick := time.NewTicker(eventsEvery)
 	defer tick.Stop()

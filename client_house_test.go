@@ -57,17 +57,15 @@ func startHouse(t *testing.T, w world) string {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	inside, err := open(ctx, w, s, newLogger(io.Discard, s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := w.listen(ctx, "tcp", s.addr)
+	c := serviceOf(w, s)
+	c.log, c.heap = io.Discard, nil
+	inside, err := openService(ctx, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := inside.run(ctx, listener); err != nil {
+		if err := inside.run(ctx); err != nil {
 			t.Errorf("the service ended: %v", err)
 		}
 		if err := inside.close(ctx); err != nil {
@@ -75,7 +73,7 @@ func startHouse(t *testing.T, w world) string {
 		}
 	})
 	t.Cleanup(func() { stop(); running.Wait() })
-	return "http://" + listener.Addr().String()
+	return "http://" + inside.addr().String()
 }
 
 // call runs a command and returns what it printed.

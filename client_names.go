@@ -20,10 +20,10 @@ func namesIn(query url.Values) map[string]string {
 	return names
 }
 
-// noteStrangers says which source or destination of a filter the service does
+// warnUnknownNames says which source or destination of a filter the service does
 // not have: after a slip nothing matches, which looks like good news. A service
 // that will not say is not asked again; it is a hint only.
-func (c *client) noteStrangers(ctx context.Context, notes io.Writer, filter map[string]string) {
+func warnUnknownNames(ctx context.Context, c *client, notes io.Writer, filter map[string]string) {
 	for _, member := range []string{"source", "destination"} {
 		name := filter[member]
 		if name == "" {

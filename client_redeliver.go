@@ -30,11 +30,11 @@ func redeliverCommand(ctx context.Context, w world, args []string) error {
 	}
 	return asOperator(w, func(c *client) error {
 		if call.filter == nil {
-			return c.redeliverOne(ctx, w.stdout, call)
+			return redeliverOne(ctx, c, w.stdout, call)
 		}
-		found, err := c.redeliverMany(ctx, w.stdout, call)
+		found, err := redeliverMany(ctx, c, w.stdout, call)
 		if err == nil && found == 0 {
-			c.noteStrangers(ctx, w.stderr, call.filter)
+			warnUnknownNames(ctx, c, w.stderr, call.filter)
 		}
 		return err
 	})
@@ -98,7 +98,7 @@ func parseFilter(text string) (map[string]string, error) {
 
 // redeliverOne makes one delivery pending again. Nothing happens to one that is
 // pending: then that is said, and what it waits for.
-func (c *client) redeliverOne(ctx context.Context, out io.Writer, call redeliverCall) error {
+func redeliverOne(ctx context.Context, c *client, out io.Writer, call redeliverCall) error {
 	var event apiEvent
 	if err := c.get(ctx, "/v1/events/"+call.id.String(), &event); err != nil {
 		return err
@@ -139,7 +139,7 @@ type bulkAnswer struct {
 
 // redeliverMany counts what matches and, when told to, sends it again, in as
 // many steps as the service needs. It returns how many match.
-func (c *client) redeliverMany(ctx context.Context, out io.Writer, call redeliverCall) (int, error) {
+func redeliverMany(ctx context.Context, c *client, out io.Writer, call redeliverCall) (int, error) {
 	ask := bulkAsk{Filter: call.filter, DryRun: true, Force: call.force}
 	var count bulkAnswer
 	if err := c.post(ctx, "/v1/redeliver", exchange{body: ask, into: &count}); err != nil {
@@ -163,7 +163,7 @@ func (c *client) redeliverMany(ctx context.Context, out io.Writer, call redelive
 		return count.Matched, err
 	}
 	ask.DryRun = false
-	return count.Matched, c.redeliverAll(ctx, out, ask)
+	return count.Matched, redeliverAll(ctx, c, out, ask)
 }
 
 // waits reports whether the filter selects what is pending.
@@ -172,7 +172,7 @@ func (c redeliverCall) waits() bool {
 }
 
 // redeliverAll asks until nothing more matches.
-func (c *client) redeliverAll(ctx context.Context, out io.Writer, ask bulkAsk) error {
+func redeliverAll(ctx context.Context, c *client, out io.Writer, ask bulkAsk) error {
 	for sent := 0; ; {
 		var done bulkAnswer
 		if err := c.post(ctx, "/v1/redeliver", exchange{body: ask, into: &done}); err != nil {

@@ -23,16 +23,16 @@ func statusCommand(ctx context.Context, w world, args []string) error {
 	}
 	return asOperator(w, func(c *client) error {
 		if len(given) == 1 {
-			return c.printEvents(ctx, w.stdout, given[0])
+			return printEvents(ctx, c, w.stdout, given[0])
 		}
-		return c.printService(ctx, w.stdout)
+		return printService(ctx, c, w.stdout)
 	})
 }
 
 // printEvents writes the timelines of the events that bear an id, or a
 // sender's id.
-func (c *client) printEvents(ctx context.Context, out io.Writer, name string) error {
-	found, err := c.findEvents(ctx, name)
+func printEvents(ctx context.Context, c *client, out io.Writer, name string) error {
+	found, err := findEvents(ctx, c, name)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *client) printEvents(ctx context.Context, out io.Writer, name string) er
 
 // findEvents returns the event with an id, else those with a key: several
 // sources may use the same one.
-func (c *client) findEvents(ctx context.Context, name string) ([]apiEvent, error) {
+func findEvents(ctx context.Context, c *client, name string) ([]apiEvent, error) {
 	if id, err := webhook.ParseID(name); err == nil {
 		var event apiEvent
 		err := c.get(ctx, "/v1/events/"+id.String(), &event)
@@ -74,7 +74,7 @@ func (c *client) findEvents(ctx context.Context, name string) ([]apiEvent, error
 }
 
 // printService writes how destinations and sources are.
-func (c *client) printService(ctx context.Context, out io.Writer) error {
+func printService(ctx context.Context, c *client, out io.Writer) error {
 	var destinations listOf[apiDestination]
 	var sources listOf[apiSource]
 	var stats apiStats

@@ -3,35 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"net/http"
-	"time"
+	"strings"
 
 	"weir/webhook"
 )
-
-// whyHeld returns the word for what holds a destination, until when, and what
-// the downstream said; "" when nothing holds it.
-func whyHeld(at apiDestination) (webhook.WaitingFor, time.Time, string) {
-	switch {
-	case at.Hold != nil:
-		return webhook.WaitingFor(at.Hold.Reason), at.Hold.Until, whyHold(*at.Hold)
-	case at.Breaker.State != "" && at.Breaker.State != "closed":
-		return webhook.WaitBreaker, at.Breaker.Until, fmt.Sprintf("%d failures in a row", at.Breaker.FailuresInRow)
-	}
-	return "", time.Time{}, ""
-}
-
-// whyHold says in words why a destination is held and what it said.
-func whyHold(h apiHold) string {
-	line := meaningOfHold(h.Reason)
-	if h.Status != 0 {
-		line += fmt.Sprintf("; it answered %d %s", h.Status, http.StatusText(h.Status))
-	}
-	if said := plainLine(cmp.Or(h.Evidence.Body, h.Evidence.Note)); said != "" {
-		line += ": " + shortened(said, 100)
-	}
-	return line
-}
 
 // meaningOfHold explains a hold in a few words.
 func meaningOfHold(reason webhook.HoldReason) string {
@@ -84,4 +59,16 @@ func meaningOfDead(reason webhook.DeadReason) string {
 		webhook.DeadCancelled:   "somebody cancelled it",
 	}[reason]
 	return fmt.Sprintf("%s (%s)", reason, meaning)
+}
+
+// plainLine makes a text from outside fit for one line of a terminal: control
+// characters, which could steer it, become spaces.
+func plainLine(text string) string {
+	visible := strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(visible), " ")
 }

@@ -149,7 +149,7 @@ func (p *problems) about(prefix string) bool {
 }
 
 // only returns the faults of some variables, or of the files that hold them, as
-// one usageError; nil without any. Commands that need few settings must work
+// one error; nil without any. Commands that need few settings must work
 // where others are wrong.
 func (p *problems) only(wanted func(key string) bool) error {
 	var kept problems
@@ -171,17 +171,26 @@ func (p *problems) warn(key, format string, args ...any) {
 	p.warnings = append(p.warnings, key+": "+fmt.Sprintf(format, args...))
 }
 
-// err returns all faults as one usageError, nil without any.
+// err returns all faults as one error, nil without any.
 func (p *problems) err() error {
-	switch len(p.faults) {
-	case 0:
-		return nil
-	case 1:
-		return usagef("a setting is wrong: %s: %s", p.faults[0].key, p.faults[0].reason)
-	}
-	var lines strings.Builder
+	var list settingErrors
 	for _, fault := range p.faults {
-		fmt.Fprintf(&lines, "\n  %s: %s", fault.key, fault.reason)
+		list = append(list, fault.key+": "+fault.reason)
 	}
-	return usagef("%d settings are wrong:%s", len(p.faults), lines.String())
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// settingErrors is every fault of the settings that matters to the caller, each
+// by the name of its variable and never with its value.
+type settingErrors []string
+
+// Error is one line for one fault, and a list for several.
+func (e settingErrors) Error() string {
+	if len(e) == 1 {
+		return "a setting is wrong: " + e[0]
+	}
+	return fmt.Sprintf("%d settings are wrong:\n  %s", len(e), strings.Join(e, "\n  "))
 }

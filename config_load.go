@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -142,4 +143,27 @@ func levelOf(word choice) slog.Level {
 		return slog.LevelInfo
 	}
 	return level
+}
+
+// listenAddr reads the address that the service listens on, and nothing else.
+func listenAddr(environ []string) (string, error) {
+	var found problems
+	read := loaded{env: newEnvironment(environ), global: readGlobal(environ, &found)}
+	addr := read.addr(&found)
+	return addr, found.only(among("WEIR_ADDR", "PORT"))
+}
+
+// loopback returns host and port by which this machine reaches a listener.
+func loopback(addr string) (host, port string) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "127.0.0.1", "8080"
+	}
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1"
+	case "::":
+		host = "::1"
+	}
+	return host, port
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,28 +13,24 @@ import (
 	"weir/signature"
 )
 
-// configCommand prints the effective settings, secrets masked; with --check
-// only whether they are right.
-func configCommand(_ context.Context, w world, args []string) error {
-	check := len(args) == 1 && (args[0] == "--check" || args[0] == "-check")
-	if len(args) > 0 && !check {
-		return usagef("weir config takes no argument but --check")
-	}
+// printSettings checks the settings and writes the warnings about them, one line
+// each, and every setting that is in force with secrets masked. Where out is nil
+// it only checks.
+func printSettings(environ []string, out, notes io.Writer) error {
 	var found problems
-	read := readConfig(w.environ, &found)
+	read := readConfig(environ, &found)
 	resolved := resolve(read, &found)
 	if err := found.err(); err != nil {
 		return err
 	}
 	doubtFolder(resolved.database, &found)
 	for _, warning := range found.warnings {
-		fmt.Fprintf(w.stderr, "weir: warning: %s\n", warning)
+		fmt.Fprintf(notes, "weir: warning: %s\n", warning)
 	}
-	if check {
-		_, err := fmt.Fprintln(w.stdout, "ok")
-		return err
+	if out == nil {
+		return nil
 	}
-	return printConfig(w.stdout, read, resolved)
+	return printConfig(out, read, resolved)
 }
 
 // printConfig writes a table for the service, and one for each source and

@@ -16,21 +16,32 @@ import (
 	"weir/flaky"
 )
 
-// demoCommand is "weir demo": the service as it really runs, with a storm of
-// senders in front of it and a downstream that has a bad day behind it, beside
-// a loop that retries at once and for ever.
-func demoCommand(ctx context.Context, w world, args []string) error {
-	flags := newFlags("demo")
-	stay := flags.Bool("stay", false, "")
-	if _, err := parse(w, flags, args, 0); err != nil {
-		return unlessHelped(err)
-	}
+// demoConfig is what a demo needs.
+type demoConfig struct {
+	// out gets what happens, line by line, and the table.
+	out io.Writer
+	// stay keeps the service running after the table, until the context ends.
+	stay bool
+	// version is that of the program.
+	version string
+	// listen and dial make the connections, all on loopback.
+	listen func(ctx context.Context, network, address string) (net.Listener, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// demoRun shows the service as it really runs, with a storm of senders in front
+// of it and a downstream that has a bad day behind it, beside a loop that
+// retries at once and forever. It returns an error if a webhook was lost.
+func demoRun(ctx context.Context, c demoConfig) error {
 	plan := demoPlan()
-	if *stay {
+	if c.stay {
 		plan.after = keepRunning
 	}
-	return runDemo(ctx, w, plan)
+	return runDemo(ctx, c, plan)
 }
+
+// demoHeaderTimeout bounds the header of a request to a scripted downstream.
+const demoHeaderTimeout = 10 * time.Second
 
 // errDemoLost is the demo's failure.
 var errDemoLost = errors.New("demo: webhooks that were answered 200 did not arrive")
@@ -57,7 +68,7 @@ type demo struct {
 
 // runDemo sets everything up on loopback, lets the storm pass, and tears it
 // down again.
-func runDemo(ctx context.Context, w world, p plan) (err error) {
+func runDemo(ctx context.Context, c demoConfig, p plan) (err error) {
 	folder, err := os.MkdirTemp(p.temp, "weir-demo-")
 	if err != nil {
 		return fmt.Errorf("demo: make a folder for the database: %w", err)
@@ -72,12 +83,12 @@ func runDemo(ctx context.Context, w world, p plan) (err error) {
 	defer parts.Wait()
 	defer cancel()
 
-	d := &demo{plan: p, out: w.stdout, folder: folder, toNaive: make(chan flaky.Webhook, 4096)}
-	downstream, err := d.openDownstreams(running, w, &parts)
+	d := &demo{plan: p, out: c.out, folder: folder, toNaive: make(chan flaky.Webhook, 4096)}
+	downstream, err := d.openDownstreams(running, c, &parts)
 	if err != nil {
 		return err
 	}
-	failed, err := d.openWeir(running, w, opening{downstream: downstream, parts: &parts})
+	failed, err := d.openWeir(running, c, opening{downstream: downstream, parts: &parts})
 	if err != nil {
 		return err
 	}
@@ -87,7 +98,7 @@ func runDemo(ctx context.Context, w world, p plan) (err error) {
 
 // openDownstreams starts the two scripted downstreams and the naive loop, and
 // returns the address of the one behind weir.
-func (d *demo) openDownstreams(ctx context.Context, w world, parts *sync.WaitGroup) (string, error) {
+func (d *demo) openDownstreams(ctx context.Context, c demoConfig, parts *sync.WaitGroup) (string, error) {
 	var addresses [2]string
 	for i, server := range [...]**flaky.Server{&d.ours, &d.theirs} {
 		made, err := flaky.New(d.plan.script)
@@ -95,21 +106,24 @@ func (d *demo) openDownstreams(ctx context.Context, w world, parts *sync.WaitGro
 			return "", fmt.Errorf("demo: %w", err)
 		}
 		*server = made
-		listener, err := w.listen(ctx, "tcp", "127.0.0.1:0")
+		listener, err := c.listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", fmt.Errorf("demo: listen on loopback: %w", err)
 		}
 		addresses[i] = "http://" + listener.Addr().String()
 		serving := &http.Server{
-			Handler: made, ReadHeaderTimeout: headerTimeout,
+			Handler: made, ReadHeaderTimeout: demoHeaderTimeout,
 			BaseContext: func(net.Listener) context.Context { return ctx },
 		}
-		parts.Go(func() { _ = serveUntil(ctx, serving, listener) })
+		parts.Go(func() {
+			defer context.AfterFunc(ctx, func() { _ = serving.Close() })()
+			_ = serving.Serve(listener)
+		})
 	}
 	d.naive = &flaky.Naive{
 		URL: addresses[1],
 		Client: &http.Client{Transport: &http.Transport{
-			DialContext: w.dial, MaxIdleConnsPerHost: naiveWorkers,
+			DialContext: c.dial, MaxIdleConnsPerHost: naiveWorkers,
 		}},
 		Workers: naiveWorkers,
 	}
@@ -125,9 +139,8 @@ type opening struct {
 // openWeir starts the service by the code that serves, with settings as an
 // operator would write them. What it says goes into a file. The channel gets
 // its error, should it end before it is told to.
-func (d *demo) openWeir(ctx context.Context, w world, o opening) (<-chan error, error) {
-	w.environ = d.plan.environ(d, o.downstream)
-	s, err := loadSettings(w.environ)
+func (d *demo) openWeir(ctx context.Context, c demoConfig, o opening) (<-chan error, error) {
+	s, err := loadSettings(d.plan.environ(d, o.downstream))
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
@@ -135,21 +148,19 @@ func (d *demo) openWeir(ctx context.Context, w world, o opening) (<-chan error, 
 	if err != nil {
 		return nil, fmt.Errorf("demo: open the log: %w", err)
 	}
-	house, err := open(ctx, w, s, newLogger(logFile, s))
+	running, err := openService(ctx, serviceConfig{
+		settings: s, version: c.version, log: logFile, listen: c.listen, dial: c.dial,
+	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: open weir: %w", err), logFile.Close())
 	}
-	listener, err := w.listen(ctx, "tcp", s.addr)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("demo: listen on loopback: %w", err), house.close(ctx), logFile.Close())
-	}
 	ended := make(chan error, 1)
 	o.parts.Go(func() {
-		err := house.run(ctx, listener)
-		ended <- errors.Join(err, house.close(ctx), logFile.Close())
+		err := running.run(ctx)
+		ended <- errors.Join(err, running.close(ctx), logFile.Close())
 	})
-	d.url = "http://" + listener.Addr().String()
-	d.api = newClient(w, clientSettings{url: d.url, token: d.token})
+	d.url = "http://" + running.addr().String()
+	d.api = newClient(clientConfig{url: d.url, token: d.token, version: c.version, dial: c.dial})
 	d.senders, err = newSenders(d, s)
 	return ended, err
 }

@@ -77,8 +77,10 @@ func (s *senders) send(ctx context.Context, source string, b burst) {
 	gap := b.over / time.Duration(b.events)
 	for i := range b.events {
 		at := s.start.Add(b.from + time.Duration(i)*gap)
-		if !rest(ctx, time.Until(at)) {
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(time.Until(at)):
 		}
 		id := fmt.Sprintf("%s-%03d-%s", source, i+1, rand.Text()[:8])
 		s.one(ctx, source, id)
@@ -116,7 +118,7 @@ func (s *senders) one(ctx context.Context, source, id string) {
 // post signs a webhook as the provider would and sends it to weir.
 func (s *senders) post(ctx context.Context, source, id string) (signature.Request, int, apiReceipt, error) {
 	var receipt apiReceipt
-	signed, err := sampleFor(s.verifiers[source], id, time.Now())
+	signed, err := sign(s.verifiers[source], id)
 	if err != nil {
 		return signed, 0, receipt, err
 	}
@@ -128,6 +130,12 @@ func (s *senders) post(ctx context.Context, source, id string) (signature.Reques
 		err = json.Unmarshal(answer, &receipt)
 	}
 	return signed, response.StatusCode, receipt, err
+}
+
+// sign returns a sample event, signed as its provider would.
+func sign(v *signature.Verifier, id string) (signature.Request, error) {
+	now := time.Now()
+	return v.Sign(v.Sample(id, now), id, now)
 }
 
 // leaveTrouble sends the two webhooks of --stay: one to a destination that

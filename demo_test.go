@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,6 +35,11 @@ func quietWorld(stdout io.Writer) world {
 	return w
 }
 
+// demoOf is a demo that prints to out.
+func demoOf(out io.Writer) demoConfig {
+	return demoConfig{out: out, version: "devel", listen: (&net.ListenConfig{}).Listen, dial: (&net.Dialer{}).DialContext}
+}
+
 // cell returns a figure of the demo's table; the column 0 is naive, 1 weir.
 func cell(t *testing.T, page, row string, column int) int {
 	t.Helper()
@@ -53,7 +59,7 @@ func TestDemoDeliversEverythingAndSendsLittle(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := runDemo(ctx, quietWorld(&out), quickPlan()); err != nil {
+	if err := runDemo(ctx, demoOf(&out), quickPlan()); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	const naive, weir = 0, 1
@@ -102,7 +108,7 @@ func TestDemoFailsWhenAWebhookDoesNotArrive(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p.most = 8 * time.Second
-	err := runDemo(ctx, quietWorld(&out), p)
+	err := runDemo(ctx, demoOf(&out), p)
 	if exitStatus(err, io.Discard) != exitFailure {
 		t.Errorf("the demo ends with %v", err)
 	}
@@ -122,7 +128,7 @@ func TestDemoStaysUntilStopped(t *testing.T) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		err := runDemo(ctx, quietWorld(writer), p)
+		err := runDemo(ctx, demoOf(writer), p)
 		writer.Close()
 		ended <- err
 	}()
@@ -140,7 +146,7 @@ func TestDemoStaysUntilStopped(t *testing.T) {
 	if found == nil {
 		t.Fatalf("no address and token in\n%s", page.String())
 	}
-	c := newClient(quietWorld(io.Discard), clientSettings{url: found[1], token: found[2]})
+	c := newClient(clientConfig{url: found[1], token: found[2], dial: (&net.Dialer{}).DialContext})
 	defer c.close()
 	waitFor(t, "a dead delivery and a held one", func() bool {
 		var dead, waiting listOf[apiDelivery]

@@ -178,10 +178,10 @@ func (c requestCase) verifierConfig() signature.Config {
 	case c.Config.IDJSON != "":
 		config.Key = "json:" + c.Config.IDJSON
 	}
-	if len(config.Secrets) == 0 && c.isHandshake() && config.Scheme != schemeNone {
+	if len(config.Secrets) == 0 && c.isHandshake() && config.Scheme != "none" {
 		config.Secrets = []string{"handshakes by these methods look at no signature"}
 	}
-	if config.Scheme == schemeToken && config.TokenIn == "" && c.Config.Header != "" {
+	if config.Scheme == "token" && config.TokenIn == "" && c.Config.Header != "" {
 		config.TokenIn = "header:" + c.Config.Header
 	}
 	return config
@@ -207,7 +207,7 @@ func schemeName(text string) string {
 	case "svix", "standard-webhooks":
 		return "standard"
 	case "generic":
-		return schemeHMAC
+		return "hmac"
 	}
 	return name
 }

@@ -127,14 +127,14 @@ func (c waitCase) explain() (waitExplanation, error) {
 func explainEach[C, E any](in io.Reader, out io.Writer, explain func(C) (E, error)) error {
 	cases, err := readCases[C](in)
 	if err != nil {
-		return usagef("reading the cases to explain: %w", err)
+		return inputError{fmt.Errorf("reading the cases to explain: %w", err)}
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for i, c := range cases {
 		explained, err := explain(c)
 		if err != nil {
-			return usagef("explaining case %d: %w", i+1, err)
+			return inputError{fmt.Errorf("explaining case %d: %w", i+1, err)}
 		}
 		if err := encoder.Encode(explained); err != nil {
 			return fmt.Errorf("writing the explanation: %w", err)
@@ -196,3 +196,9 @@ func wholeMilliseconds(wait time.Duration) *int64 {
 	ms := wait.Milliseconds()
 	return &ms
 }
+
+// inputError is a fault of what was given to explain.
+type inputError struct{ error }
+
+// Unwrap returns what was wrong.
+func (e inputError) Unwrap() error { return e.error }

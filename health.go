@@ -42,7 +42,7 @@ func (h *house) flowTo(ctx context.Context, name string, now time.Time) []string
 		return []string{fmt.Sprintf("destination %s: unknown", name)}
 	}
 	var reasons []string
-	for _, hold := range needy(status.Destination) {
+	for _, hold := range status.Destination.NeedsOperator() {
 		reasons = append(reasons, fmt.Sprintf("destination %s: held for %s", name, hold.Reason))
 	}
 	queue, err := h.store.Queue(ctx, name, now)
@@ -76,9 +76,8 @@ func stalled(queue webhook.Queue, d webhook.Destination, since time.Time) string
 // not keep an idle service up.
 func (h *house) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		class := routeOf(r.URL.Path)
-		h.meters.requests[class].Inc()
-		if class != routeHealth {
+		h.meters.requested(r.URL.Path)
+		if !isProbe(r.URL.Path) {
 			h.lastRequest.Store(time.Now().UnixMilli())
 		}
 		next.ServeHTTP(w, r)

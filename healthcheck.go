@@ -37,29 +37,6 @@ func healthcheckCommand(ctx context.Context, w world, args []string) error {
 	return err
 }
 
-// listenAddr reads the address that the service listens on, and nothing else.
-func listenAddr(environ []string) (string, error) {
-	var found problems
-	read := loaded{env: newEnvironment(environ), global: readGlobal(environ, &found)}
-	addr := read.addr(&found)
-	return addr, found.only(among("WEIR_ADDR", "PORT"))
-}
-
-// loopback returns host and port by which this machine reaches a listener.
-func loopback(addr string) (host, port string) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "127.0.0.1", "8080"
-	}
-	switch host {
-	case "", "0.0.0.0":
-		host = "127.0.0.1"
-	case "::":
-		host = "::1"
-	}
-	return host, port
-}
-
 // getStatus makes one GET request over a connection of its own: no proxy, no
 // redirects, and the answer is read so far as to end it well.
 func getStatus(ctx context.Context, w world, target string) (int, error) {
@@ -67,7 +44,7 @@ func getStatus(ctx context.Context, w world, target string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	request.Header.Set("User-Agent", "weir/"+buildVersion())
+	request.Header.Set("User-Agent", "weir/"+w.version)
 	// A Transport lets a dial go on after its request was given up; this one
 	// must end with the check.
 	dial := func(_ context.Context, network, address string) (net.Conn, error) {
@@ -75,7 +52,7 @@ func getStatus(ctx context.Context, w world, target string) (int, error) {
 	}
 	client := http.Client{
 		Transport:     &http.Transport{DialContext: dial, DisableKeepAlives: true},
-		CheckRedirect: refuseRedirect,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	response, err := client.Do(request)
 	if err != nil {

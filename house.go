@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -27,12 +29,14 @@ const maxBodiesOut = 40 << 20
 // house is the service with all its rooms.
 type house struct {
 	settings   settings
+	version    string
 	log        *slog.Logger
 	store      *sqlite.Store
 	departures *departureFile
 	dispatcher *dispatch.Dispatcher
 	stats      *handler.Stats
 	server     *http.Server
+	listener   net.Listener
 	// meters count, page shows them, and desk decides what a person is told.
 	meters   *meters
 	page     *metricsPage
@@ -54,13 +58,50 @@ type house struct {
 	cut atomic.Int64
 }
 
-// open opens the store, takes the destinations over, and puts the rooms
-// together. Nothing listens and nothing is sent yet.
-func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, error) {
-	for _, warning := range s.warnings {
-		log.Warn(warning)
+// serviceConfig is what a service needs.
+type serviceConfig struct {
+	settings settings
+	// version and commit are those of the program; commit may be empty.
+	version string
+	commit  string
+	// log gets the lines of the log: text where it is a terminal, else JSON.
+	log io.Writer
+	// listen opens the listeners of WEIR_ADDR and WEIR_METRICS_ADDR, dial the
+	// connections to destinations and to WEIR_ALERT_URL.
+	listen func(ctx context.Context, network, address string) (net.Listener, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	// heap sets the size of the heap, in bytes, from which on garbage is
+	// collected at once; nil leaves it.
+	heap func(bytes int64) int64
+}
+
+// openService opens the store, takes the destinations over, puts the parts
+// together and listens. Nothing is received or sent before Run. Whoever opens a
+// service closes it.
+func openService(ctx context.Context, c serviceConfig) (*house, error) {
+	if c.heap != nil {
+		c.heap(heapOf(c.settings))
 	}
-	h := newHouse(s, log)
+	h, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.listenAll(ctx, c); err != nil {
+		return nil, errors.Join(err, h.close(ctx))
+	}
+	return h, nil
+}
+
+// addr is the address that the service listens on.
+func (h *house) addr() net.Addr { return h.listener.Addr() }
+
+// open does all of openService but to listen.
+func open(ctx context.Context, c serviceConfig) (*house, error) {
+	h := newHouse(c)
+	s := c.settings
+	for _, warning := range s.warnings {
+		h.log.Warn(warning)
+	}
 	var err error
 	h.store, err = sqlite.Open(ctx, sqlite.Config{
 		Path: s.database, DedupeWindow: s.dedupeWindow, MaxBytes: databaseCap(s), Observe: h.committed,
@@ -69,7 +110,7 @@ func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, e
 		return nil, err
 	}
 	if h.departures, err = openDepartures(h.store.Path()); err == nil {
-		err = h.furnish(ctx, w)
+		err = h.furnish(ctx, c)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.close(ctx))
@@ -78,17 +119,47 @@ func open(ctx context.Context, w world, s settings, log *slog.Logger) (*house, e
 }
 
 // newHouse returns a house with nothing in it but what counts and watches.
-func newHouse(s settings, log *slog.Logger) *house {
-	now := time.Now()
+func newHouse(c serviceConfig) *house {
+	now, s := time.Now(), c.settings
 	h := &house{
-		settings: s, log: log, stats: handler.NewStats(), meters: newMeters(s, now),
+		settings: s, version: c.version, log: newLogger(c.log, s), stats: handler.NewStats(), meters: newMeters(metersOf(c, now)),
 		inflight: ratelimit.NewInflight(s.maxInflight), gatesChanged: make(chan struct{}, 1),
 		full: make(chan struct{}, 1),
 	}
-	h.page = &metricsPage{house: h}
-	h.desk = newAlertDesk(s, h.meters, log)
+	h.page = &metricsPage{refresh: h.readGauges, meters: h.meters}
+	h.desk = newAlertDesk(h.alertConfig(c, now))
 	h.lastRequest.Store(now.UnixMilli())
 	return h
+}
+
+// metersOf says which series there are.
+func metersOf(from serviceConfig, now time.Time) metersConfig {
+	s := from.settings
+	c := metersConfig{
+		sources: map[string]int{}, version: from.version, commit: from.commit, started: now,
+	}
+	for _, source := range s.sources {
+		c.sources[source.name] = len(source.secretList)
+	}
+	for _, destination := range s.destinations {
+		c.destinations = append(c.destinations, destination.policy.Name)
+	}
+	for _, result := range alertResults() {
+		c.alertResults = append(c.alertResults, string(result))
+	}
+	return c
+}
+
+// alertConfig says how messages for a person are sent.
+func (h *house) alertConfig(from serviceConfig, now time.Time) alertConfig {
+	c := alertConfig{
+		secrets: outbound.NewSecrets(h.settings.secrets()...), version: from.version, dial: from.dial,
+		log: h.log, count: func(result alertResult) { h.meters.alerted(string(result)) }, started: now,
+	}
+	if h.settings.alertURL != nil {
+		c.url = h.settings.alertURL.String()
+	}
+	return c
 }
 
 // close closes the store, so that the next start finds a clean stop, and then
@@ -107,8 +178,8 @@ func (h *house) close(ctx context.Context) error {
 }
 
 // furnish makes dispatch and the HTTP side over the open store.
-func (h *house) furnish(ctx context.Context, w world) error {
-	routes, err := h.routes(w)
+func (h *house) furnish(ctx context.Context, c serviceConfig) error {
+	routes, err := h.routes(c)
 	if err != nil {
 		return err
 	}
@@ -136,13 +207,13 @@ func (h *house) furnish(ctx context.Context, w world) error {
 }
 
 // routes returns the destinations with their clients.
-func (h *house) routes(w world) ([]dispatch.Route, error) {
+func (h *house) routes(c serviceConfig) ([]dispatch.Route, error) {
 	var routes []dispatch.Route
 	for _, d := range h.settings.destinations {
 		client, err := outbound.New(outbound.Config{
 			URL: d.url.String(), Headers: d.headers, SigningSecret: d.signingSecret,
-			Timeout: d.policy.Timeout, Version: buildVersion(), Secrets: h.settings.secrets(),
-			Dial: w.dial, Concurrency: d.policy.Concurrency,
+			Timeout: d.policy.Timeout, Version: h.version, Secrets: h.settings.secrets(),
+			Dial: c.dial, Concurrency: d.policy.Concurrency,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("destination %s: %w", d.policy.Name, err)

@@ -35,13 +35,13 @@ func databaseCap(s settings) int64 {
 	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize))
 }
 
-// heap is what the service needs at most when large bodies come and go: without
+// heapOf is what the service needs at most when large bodies come and go: without
 // a bound as much again would lie about as garbage, and the machine is small.
-func (s settings) heap() int64 { return s.maxInflight + maxBodiesOut }
+func heapOf(s settings) int64 { return s.maxInflight + maxBodiesOut }
 
 // pruneEvery returns the time between two rounds of pruning. What is to be kept
 // for less than a minute is looked after as often.
-func (s settings) pruneEvery() time.Duration {
+func pruneEvery(s settings) time.Duration {
 	shortest := min(s.retainDelivered, s.retainDead, s.dedupeWindow)
 	return min(max(shortest, pruneAtLeast), pruneAtMost)
 }
@@ -51,7 +51,7 @@ func (s settings) pruneEvery() time.Duration {
 // for ever.
 func (h *house) keep(ctx context.Context) error {
 	h.prune(ctx)
-	prune, idle := time.NewTicker(h.settings.pruneEvery()), time.NewTicker(idleLook)
+	prune, idle := time.NewTicker(pruneEvery(h.settings)), time.NewTicker(idleLook)
 	defer prune.Stop()
 	defer idle.Stop()
 	if h.settings.idleExit == 0 {

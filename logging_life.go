@@ -13,16 +13,16 @@ import (
 // logStart writes what is in force: one line for the service, one for each
 // source and destination, and one for each hold that stands.
 func (h *house) logStart(address net.Addr) {
-	h.log.Info("weir is ready", webhook.LogAddress, address.String(), webhook.LogVersion, buildVersion(),
+	h.log.Info("weir is ready", webhook.LogAddress, address.String(), webhook.LogVersion, h.version,
 		webhook.LogDatabase, h.store.Path(), webhook.LogPragmas, h.store.Pragmas(),
-		slog.Any(webhook.LogSettings, slog.GroupValue(h.settings.shown()...)))
+		slog.Any(webhook.LogSettings, slog.GroupValue(serviceSettings(h.settings)...)))
 	for _, source := range h.settings.sources {
 		h.log.Info("source", webhook.LogSource, source.name,
-			slog.Any(webhook.LogSettings, slog.GroupValue(source.shown()...)))
+			slog.Any(webhook.LogSettings, slog.GroupValue(sourceSettingsOf(source)...)))
 	}
 	for _, destination := range h.settings.destinations {
 		h.log.Info("destination", webhook.LogDestination, destination.policy.Name,
-			slog.Any(webhook.LogSettings, slog.GroupValue(destination.shown()...)))
+			slog.Any(webhook.LogSettings, slog.GroupValue(destinationSettingsOf(destination)...)))
 	}
 	for _, name := range h.dispatcher.Names() {
 		if status, err := h.dispatcher.Status(name, time.Now()); err == nil {
@@ -44,7 +44,7 @@ func (h *house) logStanding(d webhook.Destination) {
 
 // logStop writes what is left for the next start.
 func (h *house) logStop() {
-	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), stopReadTimeout)
 	defer cancel()
 	for _, name := range h.dispatcher.Names() {
 		queue, err := h.store.Queue(ctx, name, webhook.Ceil(time.Now()))
@@ -62,9 +62,9 @@ func (h *house) logStop() {
 // the variables, without their prefix and in lower case.
 func setting(name, value string) slog.Attr { return slog.String(name, value) }
 
-// shown lists the settings of the service that matter to somebody who reads
+// serviceSettings lists the settings of the service that matter to somebody who reads
 // the log; none is a secret.
-func (s settings) shown() []slog.Attr {
+func serviceSettings(s settings) []slog.Attr {
 	return []slog.Attr{
 		setting("max_body", byteSize(s.maxBody).String()),
 		setting("max_inflight", byteSize(s.maxInflight).String()),
@@ -83,8 +83,8 @@ func (s settings) shown() []slog.Attr {
 	}
 }
 
-// shown is the same for a source.
-func (s sourceSettings) shown() []slog.Attr {
+// sourceSettingsOf is the same for a source.
+func sourceSettingsOf(s sourceSettings) []slog.Attr {
 	return []slog.Attr{
 		setting("scheme", s.scheme),
 		setting("previous_secret", setOrOff[len(s.secretList) > 1]),
@@ -94,8 +94,8 @@ func (s sourceSettings) shown() []slog.Attr {
 	}
 }
 
-// shown is the same for a destination.
-func (d destinationSettings) shown() []slog.Attr {
+// destinationSettingsOf is the same for a destination.
+func destinationSettingsOf(d destinationSettings) []slog.Attr {
 	p := d.policy
 	return []slog.Attr{
 		setting("url", d.url.Scheme+"://"+d.url.Host),

@@ -18,8 +18,8 @@ import (
 // is missing before its first event, and no request can add one: whatever is
 // not configured counts under "unknown".
 type meters struct {
-	set     *metrics.Set
-	started time.Time
+	set    *metrics.Set
+	config metersConfig
 
 	requests map[string]*metrics.Counter // by route class
 	sources  map[string]*sourceMeters
@@ -54,13 +54,28 @@ type destinationMeters struct {
 	latency     *metrics.PrometheusHistogram
 }
 
+// metersConfig says which series there are.
+type metersConfig struct {
+	// sources has the number of secrets of each source.
+	sources map[string]int
+	// destinations names them.
+	destinations []string
+	// alertResults are the results of messages to a person.
+	alertResults []string
+	// version and commit are those of the program.
+	version string
+	commit  string
+	// started is when the process began.
+	started time.Time
+}
+
 // newMeters makes all series of the configured sources and destinations.
-func newMeters(s settings, now time.Time) *meters {
+func newMeters(c metersConfig) *meters {
 	set := metrics.NewSet()
 	m := &meters{
-		set: set, started: now,
+		set: set, config: c,
 		requests: counters(set, routeClasses(), metricRequests, "route"),
-		alerts:   counters(set, alertResults(), metricAlerts, "result"),
+		alerts:   counters(set, c.alertResults, metricAlerts, "result"),
 		sources:  map[string]*sourceMeters{handler.UnknownSource: newSourceMeters(set, handler.UnknownSource, 0)},
 		targets:  map[string]*destinationMeters{},
 
@@ -69,11 +84,11 @@ func newMeters(s settings, now time.Time) *meters {
 		commitSize:     set.NewPrometheusHistogramExt(metricCommitOperations, metrics.ExponentialBuckets(1, 2, 9)),
 		commitFailures: set.NewCounter(metricCommitFailures),
 	}
-	for _, source := range s.sources {
-		m.sources[source.name] = newSourceMeters(set, source.name, len(source.secretList))
+	for source, secrets := range c.sources {
+		m.sources[source] = newSourceMeters(set, source, secrets)
 	}
-	for _, destination := range s.destinations {
-		m.targets[destination.policy.Name] = newDestinationMeters(set, destination.policy.Name)
+	for _, destination := range c.destinations {
+		m.targets[destination] = newDestinationMeters(set, destination)
 	}
 	return m
 }
@@ -230,3 +245,20 @@ func routeOf(path string) string {
 		return routeDashboard
 	}
 }
+
+// alerted counts a message for a person.
+func (m *meters) alerted(result string) { increase(m.alerts[result]) }
+
+// requested counts a request by the class of its path.
+func (m *meters) requested(path string) { m.requests[routeOf(path)].Inc() }
+
+// acceptedBefore notes when a source was last accepted from, so that a restart
+// does not make a silent source look alive.
+func (m *meters) acceptedBefore(source string, at time.Time) {
+	if of, known := m.sources[source]; known {
+		of.accepted.Store(at.UnixMilli())
+	}
+}
+
+// isProbe reports whether a path is one that hosts and monitors ask for.
+func isProbe(path string) bool { return routeOf(path) == routeHealth }

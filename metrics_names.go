@@ -140,13 +140,3 @@ func routeClasses() []string {
 
 // breakerOpen is the reason of metricHeld beside those of holds.
 const breakerOpen = "breaker"
-
-// The values of the label result of metricAlerts.
-const (
-	alertSent    = "sent"
-	alertFailed  = "failed"
-	alertDropped = "dropped"
-)
-
-// alertResults lists them.
-func alertResults() []string { return []string{alertSent, alertFailed, alertDropped} }

@@ -6,12 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"weir/handler"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -21,13 +21,17 @@ const (
 	// readTimeout bounds what is read for one page, so that a store that
 	// hangs does not keep the counters from being seen.
 	readTimeout = 5 * time.Second
+	// pageHeaderTimeout bounds the header of a request for the page.
+	pageHeaderTimeout = 10 * time.Second
 )
 
 // metricsPage answers with all metrics. One page is made at a time: asking
 // often costs no more than asking again and again.
 type metricsPage struct {
-	house *house
-	mu    sync.Mutex // held while a page is made
+	// refresh sets what is not counted as it happens.
+	refresh func(ctx context.Context)
+	meters  *meters
+	mu      sync.Mutex // held while a page is made
 }
 
 // ServeHTTP writes the page in the Prometheus text format.
@@ -45,9 +49,9 @@ func (p *metricsPage) render(ctx context.Context) string {
 	defer p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	p.house.readGauges(ctx)
+	p.refresh(ctx)
 	var page bytes.Buffer
-	p.house.meters.set.WritePrometheus(&page)
+	p.meters.set.WritePrometheus(&page)
 	return withHelp(page.String())
 }
 
@@ -90,24 +94,40 @@ func (m *meters) gauge(value float64, name string, labels ...string) {
 	m.set.GetOrCreateGauge(series(name, labels...), nil).Set(value)
 }
 
-// readGauges reads what is not counted as it happens.
-func (h *house) readGauges(ctx context.Context) {
-	now := webhook.Ceil(time.Now())
-	h.meters.gauge(1, metricBuildInfo, buildLabels()...)
-	h.meters.gauge(asNumber[h.ready(ctx) == nil], metricReady)
-	h.meters.gauge(float64(h.inflight.Used()), metricIntakeInflight)
-	for name, source := range h.meters.sources {
+// serviceGauges are read, not counted.
+type serviceGauges struct {
+	// ready says that events can be accepted now.
+	ready bool
+	// inflight is how many bytes of bodies are on their way in.
+	inflight int64
+}
+
+// service sets the gauges of the service itself, of each source's silence, and
+// of the process.
+func (m *meters) service(g serviceGauges, now time.Time) {
+	m.gauge(1, metricBuildInfo, m.buildLabels()...)
+	m.gauge(asNumber[g.ready], metricReady)
+	m.gauge(float64(g.inflight), metricIntakeInflight)
+	for name, source := range m.sources {
 		if name != handler.UnknownSource {
-			h.meters.gauge(source.silence(now, h.meters.started).Seconds(), metricSilence, "source", name)
+			m.gauge(source.silence(now, m.config.started).Seconds(), metricSilence, "source", name)
 		}
 	}
-	stuck := h.dispatcher.Stuck(now)
-	for _, name := range h.dispatcher.Names() {
-		h.meters.gauge(asNumber[slices.Contains(stuck, name)], metricStuck, "destination", name)
-		h.readDestination(ctx, name, now)
-	}
-	h.readStore(ctx)
-	h.meters.readProcess()
+	m.readProcess()
+}
+
+// stuck says whether the delivery loop of a destination is stuck.
+func (m *meters) stuck(destination string, is bool) {
+	m.gauge(asNumber[is], metricStuck, "destination", destination)
+}
+
+// size sets the gauges of the store and of the bytes that are free on its volume.
+func (m *meters) size(size store.Size, volumeFree uint64) {
+	m.gauge(float64(size.Database), metricDatabaseBytes)
+	m.gauge(float64(size.Free), metricFreeBytes)
+	m.gauge(float64(size.Log), metricLogBytes)
+	m.gauge(float64(size.Max), metricMaxBytes)
+	m.gauge(float64(volumeFree), metricVolumeFree)
 }
 
 // silence is how long ago the last accepted event was, or the start when none
@@ -120,22 +140,6 @@ func (s *sourceMeters) silence(now, started time.Time) time.Duration {
 	return max(now.Sub(last), 0)
 }
 
-// readDestination reads the gates and the queue of one destination. What
-// cannot be read keeps its last value.
-func (h *house) readDestination(ctx context.Context, name string, now time.Time) {
-	status, err := h.dispatcher.Status(name, now)
-	if err != nil {
-		return
-	}
-	h.meters.gates(status)
-	queue, err := h.store.Queue(ctx, name, now)
-	if err != nil {
-		h.log.Debug("metrics lack a queue", webhook.LogDestination, name, webhook.LogError, err)
-		return
-	}
-	h.meters.queue(queue, status, now)
-}
-
 // gates sets the gauges of holds and budgets.
 func (m *meters) gates(status webhook.Status) {
 	d := status.Destination
@@ -144,7 +148,7 @@ func (m *meters) gates(status webhook.Status) {
 		m.gauge(asNumber[held], metricHeld, "destination", d.Name, "reason", string(reason))
 	}
 	m.gauge(asNumber[d.Breaker.Open()], metricHeld, "destination", d.Name, "reason", breakerOpen)
-	m.gauge(asNumber[len(needy(d)) > 0], metricNeedsOperator, "destination", d.Name)
+	m.gauge(asNumber[len(d.NeedsOperator()) > 0], metricNeedsOperator, "destination", d.Name)
 	m.gauge(float64(status.RetriesLeft), metricRetriesLeft, "destination", d.Name)
 	last := 0.0
 	if !d.LastSuccess.IsZero() {
@@ -174,20 +178,6 @@ func age(at, now time.Time) float64 {
 	return max(now.Sub(at), 0).Seconds()
 }
 
-// readStore reads the sizes.
-func (h *house) readStore(ctx context.Context) {
-	size, err := h.store.Size(ctx)
-	if err != nil {
-		h.log.Debug("metrics lack the size of the store", webhook.LogError, err)
-		return
-	}
-	h.meters.gauge(float64(size.Database), metricDatabaseBytes)
-	h.meters.gauge(float64(size.Free), metricFreeBytes)
-	h.meters.gauge(float64(size.Log), metricLogBytes)
-	h.meters.gauge(float64(size.Max), metricMaxBytes)
-	h.meters.gauge(float64(volumeFree(h.store.Path())), metricVolumeFree)
-}
-
 // asNumber is how the text format writes what is so or not.
 var asNumber = map[bool]float64{false: 0, true: 1}
 
@@ -198,8 +188,8 @@ func newMetricsServer(page http.Handler, log *slog.Logger) *http.Server {
 	mux.Handle("GET /metrics", page)
 	return &http.Server{
 		Handler:           mux,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       headerTimeout,
+		ReadHeaderTimeout: pageHeaderTimeout,
+		ReadTimeout:       pageHeaderTimeout,
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"strconv"
@@ -18,7 +17,7 @@ func (m *meters) readProcess() {
 	m.gauge(processorSeconds(), metricProcessCPU)
 	m.gauge(float64(residentBytes()), metricProcessRSS)
 	m.gauge(float64(openFiles()), metricProcessFiles)
-	m.gauge(float64(m.started.UnixMilli())/1000, metricProcessStart)
+	m.gauge(float64(m.config.started.UnixMilli())/1000, metricProcessStart)
 }
 
 func heapBytes() uint64 {
@@ -64,23 +63,7 @@ func openFiles() int {
 	return len(entries)
 }
 
-// volumeFree returns the bytes that are free to this process on the volume of
-// a file.
-func volumeFree(path string) uint64 {
-	volume, err := volumeOf(path)
-	if err != nil {
-		return 0
-	}
-	return volume.Bavail * uint64(volume.Bsize)
-}
-
-// volumeOf asks the system about the volume that a file is on, or would be.
-func volumeOf(path string) (volume syscall.Statfs_t, err error) {
-	err = syscall.Statfs(filepath.Dir(path), &volume)
-	return volume, err
-}
-
 // buildLabels are those of metricBuildInfo.
-func buildLabels() []string {
-	return []string{"version", buildVersion(), "commit", buildCommit(), "goversion", runtime.Version()}
+func (m *meters) buildLabels() []string {
+	return []string{"version", m.config.version, "commit", m.config.commit, "goversion", runtime.Version()}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,7 +37,7 @@ func openHouse(t *testing.T, log io.Writer, settings ...string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := open(t.Context(), theWorld(), s, newLogger(log, s))
+	h, err := open(t.Context(), serviceConfig{settings: s, log: log, version: "devel", dial: (&net.Dialer{}).DialContext})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func TestGatesAndQueuesAreShown(t *testing.T) {
 func TestB83SilenceIsShown(t *testing.T) {
 	h := openHouse(t, io.Discard)
 	silence := series(metricSilence, "source", "github")
-	h.meters.started = time.Now().Add(-time.Hour)
+	h.meters.config.started = time.Now().Add(-time.Hour)
 	if got := samples(t, h.metricsText())[silence]; got < 3600 || got > 3700 {
 		t.Errorf("never heard since a start an hour ago: %g s", got)
 	}

@@ -51,7 +51,7 @@ func (h *house) sent(o dispatch.Observation) {
 // gatesMoved tells of holds that have begun or ended.
 func (h *house) gatesMoved(before, after webhook.Destination) {
 	h.logGates(before, after)
-	if len(needy(before)) > 0 || len(needy(after)) > 0 {
+	if len(before.NeedsOperator()) > 0 || len(after.NeedsOperator()) > 0 {
 		h.nudge()
 	}
 }
@@ -133,7 +133,7 @@ func (h *house) rememberAccepted(ctx context.Context) error {
 		return fmt.Errorf("read when sources were last accepted from: %w", err)
 	}
 	for name, at := range last {
-		h.meters.sources[name].accepted.Store(at.UnixMilli())
+		h.meters.acceptedBefore(name, at)
 	}
 	return nil
 }

@@ -294,7 +294,7 @@ func TestB80NothingOfADownstreamIsLogged(t *testing.T) {
 // TestShortRoomAsksForPruning: before an event is refused, and once however
 // often it is told.
 func TestShortRoomAsksForPruning(t *testing.T) {
-	h := newHouse(settings{}, newLogger(io.Discard, settings{}))
+	h := newHouse(serviceConfig{log: io.Discard})
 	h.committed(store.Commit{Operations: 1})
 	if len(h.full) != 0 {
 		t.Error("there is room, and yet pruning is asked for")

@@ -45,7 +45,7 @@ func sendCommand(ctx context.Context, w world, args []string) error {
 	if call.url != "" {
 		from.client.url, from.client.urlFrom = strings.TrimRight(call.url, "/"), "--url"
 	}
-	s := sending{call: call, from: from, client: newClient(w, from.client), out: w.stdout}
+	s := sending{call: call, from: from, client: newClient(clientOf(w, from.client)), out: w.stdout}
 	defer s.client.close()
 	return s.run(ctx)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,28 +50,6 @@ func (s sending) post(ctx context.Context, id string) (apiReceipt, error) {
 func pathOf(signed signature.Request) string {
 	path, _, _ := strings.Cut(signed.Target, "?")
 	return path
-}
-
-// send posts what was signed as it is and reads the answer, at most 64 KiB.
-func (c *client) send(ctx context.Context, signed signature.Request) (*http.Response, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, signed.Method, c.base+signed.Target, bytes.NewReader(signed.Body))
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a request to %s: %w", c.base, withoutURL(err))
-	}
-	request.Header = signed.Header
-	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", "weir/"+buildVersion())
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, nil, fmt.Errorf("send to the service at %s: %w%s", c.base, withoutURL(err), c.doubt(err))
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the answer of the service: %w", err)
-	}
-	return response, answer, nil
 }
 
 // refused prints why an event was not taken, as far as the sender may know,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func loadSender(environ []string, name string) (sender, error) {
 	}
 	read := readConfig(environ, &found)
 	if !found.has("WEIR_SOURCES") && !slices.Contains(read.global.Sources, name) {
-		return sender{}, usagef("there is no source %q; WEIR_SOURCES has %s", name, strings.Join(read.global.Sources, ", "))
+		return sender{}, settingErrors{fmt.Sprintf("WEIR_SOURCES: has no source %q; it has %s", name, strings.Join(read.global.Sources, ", "))}
 	}
 	public := read.publicURL(&found)
 	list := read.resolveSources(&found)
@@ -45,7 +46,7 @@ func loadSender(environ []string, name string) (sender, error) {
 func newSender(read loaded, source sourceSettings, public *url.URL) (sender, error) {
 	verifier, err := signature.New(source.signatureConfig(public))
 	if err != nil {
-		return sender{}, usagef("source %s: %s", source.name, oneLine(err))
+		return sender{}, settingErrors{fmt.Sprintf("source %s: %s", source.name, strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
 	return sender{source: source, verifier: verifier, client: read.global.client()}, nil
 }

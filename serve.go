@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// headerTimeout bounds the header of a request to the servers beside the
-	// main one: the metrics and the demo's downstream.
-	headerTimeout = 10 * time.Second
 	// closeTimeout bounds the last checkpoint and the closing of the store.
 	closeTimeout = 10 * time.Second
 )
@@ -23,41 +20,18 @@ const (
 // errIdle ends a service that has had nothing to do for WEIR_IDLE_EXIT.
 var errIdle = errors.New("nothing to do for as long as WEIR_IDLE_EXIT says")
 
-// serveCommand runs the service until a signal comes, it is idle, or it cannot
-// go on.
-func serveCommand(ctx context.Context, w world, args []string) error {
-	if len(args) > 0 {
-		return usagef("weir serve takes no arguments; the settings are in the environment (weir help)")
+// listenAll opens the listeners and logs what is in force.
+func (h *house) listenAll(ctx context.Context, c serviceConfig) error {
+	var err error
+	if h.listener, err = c.listen(ctx, "tcp", h.settings.addr); err != nil {
+		return cannotListen(h.settings.addr, err)
 	}
-	s, err := loadSettings(w.environ)
-	if err != nil {
-		return err
+	if err := h.listenBeside(ctx, c); err != nil {
+		return errors.Join(err, h.listener.Close())
 	}
-	return serve(ctx, w, s)
-}
-
-// serve opens the house in the order of the design: store, destinations,
-// listener, dispatch; and closes it in reverse.
-func serve(ctx context.Context, w world, s settings) (err error) {
-	if w.heap != nil {
-		w.heap(s.heap())
-	}
-	log := newLogger(w.stderr, s)
-	house, err := open(ctx, w, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, house.close(ctx)) }()
-	listener, err := w.listen(ctx, "tcp", s.addr)
-	if err != nil {
-		return cannotListen(s.addr, err)
-	}
-	if err := house.listenBeside(ctx, w); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	house.logStart(listener.Addr())
-	house.logStrays(ctx)
-	return house.run(ctx, listener)
+	h.logStart(h.listener.Addr())
+	h.logStrays(ctx)
+	return nil
 }
 
 // cannotListen says which setting gives another address.
@@ -70,8 +44,8 @@ func cannotListen(addr string, err error) error {
 
 // run serves until ctx ends or a part fails, and then stops in the order of
 // the design.
-func (h *house) run(ctx context.Context, listener net.Listener) error {
-	ctx, stop := context.WithCancelCause(ctx)
+func (h *house) run(parent context.Context) error {
+	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSending()
@@ -86,7 +60,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 		})
 	}
 	h.beginBeside(stop)
-	part("serve", func() error { return serveUntilClosed(h.server, listener) })
+	part("serve", func() error { return serveUntilClosed(h.server, h.listener) })
 	part("dispatch", func() error { return h.dispatcher.Run(sending, hard) })
 	part("housekeeping", func() error { return h.keep(sending) })
 	part("store", func() error { return h.watchStore(sending) })
@@ -96,7 +70,7 @@ func (h *house) run(ctx context.Context, listener net.Listener) error {
 	cause := context.Cause(ctx)
 	h.log.Info("weir stops", webhook.LogReason, cause.Error())
 	h.drain(stopSending, cut)
-	if errors.Is(cause, context.Canceled) || errors.Is(cause, errIdle) || errors.As(cause, new(signalled)) {
+	if parent.Err() != nil || errors.Is(cause, errIdle) {
 		return nil
 	}
 	return cause

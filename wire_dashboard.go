@@ -16,7 +16,7 @@ func (h *house) pages(strangers dashboard.Strangers) (http.Handler, error) {
 		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: watchedStore{h.store, h},
 		Destinations: watchedDispatcher{h.dispatcher, h}, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
 		Minutes: h.stats.Minutes, Since: h.stats.Since(), Stuck: h.dispatcher.Stuck, StallAfter: h.settings.stallAfter,
-		Version: buildVersion(), Log: h.log, Signatures: map[string]string{},
+		Version: h.version, Log: h.log, Signatures: map[string]string{},
 	}
 	if len(h.settings.apiTokens) > 0 {
 		config.Tokens = handler.NewTokens(h.settings.apiTokens...)
