@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir/config"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -91,7 +91,7 @@ func (h *Service) makeRoom() {
 func (h *Service) prune(ctx context.Context) (helped bool) {
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
-		done, err := h.store.Prune(ctx, sqlite.PruneQuery{
+		done, err := h.store.Prune(ctx, store.PruneQuery{
 			Now:             now,
 			DeliveredBefore: now.Add(-h.settings.RetainDelivered),
 			DeadBefore:      now.Add(-h.settings.RetainDead),
@@ -100,7 +100,7 @@ func (h *Service) prune(ctx context.Context) (helped bool) {
 			h.log.Error("retention could not be applied", webhook.LogError, err)
 			return false
 		}
-		helped = helped || !done.Tight || done.Payloads+done.Events > 0
+		helped = helped || !done.NearlyFull || done.Payloads+done.Events > 0
 		if !done.More || !sleep(ctx, pruneRest) {
 			return helped
 		}

@@ -27,7 +27,7 @@ import (
 	"weir/dispatch"
 	"weir/handler"
 	"weir/service/metrics"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -287,7 +287,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	h.sent(probe)
 	h.meters.Died("default", webhook.DeadExpired, 7)
 	h.received(handler.Observation{Source: "github", Result: webhook.ResultTooLarge, Secret: -1, Bytes: 5})
-	h.committed(sqlite.Commit{Err: webhook.ErrUnavailable})
+	h.committed(store.Commit{Err: webhook.ErrUnavailable})
 	got := samples(t, h.metricsText())
 	for name, want := range map[string]float64{
 		`weir_intake_requests_total{source="github",result="accepted"}`:          1,

@@ -7,6 +7,7 @@ import (
 
 	"weir/dispatch"
 	"weir/handler"
+	"weir/store"
 	"weir/store/sqlite"
 	"weir/webhook"
 )
@@ -18,10 +19,10 @@ func (h *Service) received(seen handler.Observation) {
 }
 
 // committed is told of every transaction of the store.
-func (h *Service) committed(c sqlite.Commit) {
+func (h *Service) committed(c store.Commit) {
 	h.meters.Committed(c)
 	h.alerter.Committed(c)
-	if c.Tight {
+	if c.NearlyFull {
 		h.makeRoom()
 	}
 }

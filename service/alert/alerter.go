@@ -12,7 +12,7 @@ import (
 
 	"weir/handler"
 	"weir/outbound"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -164,7 +164,7 @@ func (d *Alerter) Died(destination string, reason webhook.DeadReason, count int)
 }
 
 // Committed notes whether the store commits.
-func (d *Alerter) Committed(c sqlite.Commit) {
+func (d *Alerter) Committed(c store.Commit) {
 	failed := errors.Is(c.Err, webhook.ErrUnavailable)
 	if !failed && !d.failing.Load() || !failed && c.Err != nil {
 		return

@@ -13,7 +13,7 @@ import (
 
 	"weir/handler"
 	"weir/internal/memorynet"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -49,17 +49,17 @@ func inFakeTime(t *testing.T, test func(t *testing.T, d *Alerter)) {
 
 func TestAStoreThatCannotCommitIsTold(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, d *Alerter) {
-		disk := sqlite.Commit{Err: fmt.Errorf("%w: disk I/O error", webhook.ErrUnavailable)}
-		d.Committed(sqlite.Commit{})
-		d.Committed(sqlite.Commit{Err: errors.New("one operation was wrong")})
+		disk := store.Commit{Err: fmt.Errorf("%w: disk I/O error", webhook.ErrUnavailable)}
+		d.Committed(store.Commit{})
+		d.Committed(store.Commit{Err: errors.New("one operation was wrong")})
 		d.expect(t, "nothing is wrong with the disk")
 		d.Committed(disk)
 		d.Committed(disk)
 		d.expect(t, "the disk fails", "the store cannot commit: new events are answered 503")
 		<-time.After(90 * time.Second)
-		d.Committed(sqlite.Commit{Err: errors.New("one operation was wrong")})
+		d.Committed(store.Commit{Err: errors.New("one operation was wrong")})
 		d.expect(t, "that says nothing about the disk")
-		d.Committed(sqlite.Commit{})
+		d.Committed(store.Commit{})
 		d.expect(t, "it is well again", "over after 1m30s: the store could not commit")
 	})
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"weir/handler"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -235,7 +235,7 @@ func (m *Meters) Redelivered(destination string) {
 }
 
 // Committed counts a transaction of the writer.
-func (m *Meters) Committed(c sqlite.Commit) {
+func (m *Meters) Committed(c store.Commit) {
 	if c.Err != nil {
 		m.commitFailures.Inc()
 		return

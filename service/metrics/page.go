@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/handler"
-	"weir/store/sqlite"
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -122,7 +122,7 @@ func (m *Meters) SetStuck(destination string, is bool) {
 }
 
 // SetSize sets the gauges of the store and of the bytes that are free on its volume.
-func (m *Meters) SetSize(size sqlite.Size, volumeFree uint64) {
+func (m *Meters) SetSize(size store.Size, volumeFree uint64) {
 	m.gauge(float64(size.Database), MetricDatabaseBytes)
 	m.gauge(float64(size.Free), metricFreeBytes)
 	m.gauge(float64(size.Log), metricLogBytes)

@@ -11,17 +11,17 @@ import (
 	"weir/webhook"
 )
 
-// refused reports whether err is an answer to the caller and not a fault: the
+// rejection reports whether err is an answer to the caller and not a fault: the
 // operation looked, decided, and wrote nothing.
-func refused(err error) bool {
+func rejection(err error) bool {
 	return errors.Is(err, webhook.ErrNotFound) || errors.Is(err, webhook.ErrState) ||
 		errors.Is(err, webhook.ErrFenced) || errors.Is(err, webhook.ErrFull)
 }
 
-// passing reports whether err tells about the disk or about another process,
+// transient reports whether err tells about the disk or about another process,
 // and not about what was asked: every operation would meet it, and the same
 // may be asked again later.
-func passing(err error) bool {
+func transient(err error) bool {
 	if errors.Is(err, errMoved) {
 		return true
 	}

@@ -6,68 +6,68 @@ import (
 	"fmt"
 )
 
-// load reads what the session keeps in memory. Nothing in it grows with what is
+// load reads what the connection keeps in memory. Nothing in it grows with what is
 // stored.
-func (s *session) load() error {
+func (c *writeConn) load() error {
 	var err error
-	if s.pageSize, err = s.number(`PRAGMA page_size`); err != nil {
+	if c.pageSize, err = c.number(`PRAGMA page_size`); err != nil {
 		return fmt.Errorf("reading the page size: %w", err)
 	}
-	// The counter goes on behind the last event, so that a place is not given
+	// The counter goes on behind the last event, so that a seq is not used
 	// twice even where the clock was set back.
-	if s.counter, err = s.number(`SELECT coalesce(max(seq), 0) FROM events`); err != nil {
+	if c.counter, err = c.number(`SELECT coalesce(max(seq), 0) FROM events`); err != nil {
 		return fmt.Errorf("reading the last place: %w", err)
 	}
-	s.counter &= counterMask
-	return s.loadKeys()
+	c.counter &= counterMask
+	return c.loadMemtable()
 }
 
 const setFact = `UPDATE facts SET value = ?2 WHERE name = +?1`
 
 // markStarted takes the mark of a clean stop away and reports whether it was
 // there.
-func (s *session) markStarted() (bool, error) {
-	clean, err := s.number(`SELECT value FROM facts WHERE name = 'clean'`)
+func (c *writeConn) markStarted() (bool, error) {
+	clean, err := c.number(`SELECT value FROM facts WHERE name = 'clean'`)
 	if err != nil {
 		return false, err
 	}
-	_, err = s.exec(setFact, "clean", 0)
+	_, err = c.exec(setFact, "clean", 0)
 	return clean == 1, err
 }
 
 // markStopped sets the mark and empties the log, so that a copy of the
 // database file alone is complete from now on.
-func (s *session) markStopped() error {
-	if _, err := s.exec(setFact, "clean", 1); err != nil {
+func (c *writeConn) markStopped() error {
+	if _, err := c.exec(setFact, "clean", 1); err != nil {
 		return fmt.Errorf("marking the clean stop: %w", err)
 	}
-	return s.checkpoint(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	return c.checkpoint(`PRAGMA wal_checkpoint(TRUNCATE)`)
 }
 
 // checkpoint copies the log into the database as far as readers allow. Its
 // answer has to be read: a statement that was left half read would keep every
 // later transaction from being committed.
-func (s *session) checkpoint(pragma string) error {
+func (c *writeConn) checkpoint(pragma string) error {
 	var busy, log, moved int
-	if _, err := s.row(pragma, nil, &busy, &log, &moved); err != nil {
+	if _, err := c.row(pragma, nil, &busy, &log, &moved); err != nil {
 		return fmt.Errorf("emptying the log: %w", err)
 	}
 	return nil
 }
 
-// close gives the statements and the connection back.
-func (s *session) close() error {
+// close closes the statements and the connection.
+func (c *writeConn) close() error {
 	var errs []error
-	for _, stmt := range s.stmts {
+	for _, stmt := range c.stmts {
 		errs = append(errs, stmt.Close())
 	}
-	return errors.Join(append(errs, s.conn.Close())...)
+	return errors.Join(append(errs, c.conn.Close())...)
 }
 
 // Ping commits something small and so proves that events can be stored now.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.writer.do(ctx, 0, func(session *session) error {
-		_, err := session.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
+		_, err := conn.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
 		return err
 	})
 	if err != nil {

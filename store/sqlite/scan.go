@@ -11,26 +11,26 @@ import (
 	"weir/webhook"
 )
 
-// walkBudget bounds how many rows one page may look at where a filter has no
+// scanBudget bounds how many rows one page may look at where a filter has no
 // index. A page that has used it up is short and has a cursor to go on with.
-const walkBudget = 100_000
+const scanBudget = 100_000
 
-// span is a range of places: from (inclusive) to (exclusive).
+// span is a range of seqs: from (inclusive) to (exclusive).
 type span struct{ from, to int64 }
 
 // newSpan is the span of a range of times. Zero times bound nothing.
 func newSpan(since, until time.Time) span {
 	s := span{0, math.MaxInt64}
 	if !since.IsZero() {
-		s.from = place(millis(since))
+		s.from = seqAt(millis(since))
 	}
 	if !until.IsZero() {
-		s.to = place(millis(until))
+		s.to = seqAt(millis(until))
 	}
 	return s
 }
 
-// below cuts a span at a place.
+// below cuts a span at a seq.
 func (s span) below(to int64) span {
 	s.to = min(s.to, to)
 	return s
@@ -66,21 +66,21 @@ func (c conditions) clause() (string, []any) {
 	return text.String(), args
 }
 
-// walk goes down the order of receipt along an index.
-type walk struct {
+// indexScan reads an index from the newest event to the oldest.
+type indexScan struct {
 	// along is the table and index that lead, join what is looked up for each
-	// row; seq is the column of the place.
+	// row; seq is the column that is scanned.
 	along, join, seq string
-	// fixed holds along the whole walk and is answered by the index; filter
+	// fixed holds along the whole scan and is answered by the index; filter
 	// has to look at each row.
 	fixed, filter conditions
 	within        span
 	limit         int
-	// ties orders what has one place.
+	// ties orders what has the same seq.
 	ties string
 }
 
-// The indexes to walk along.
+// The indexes to scan.
 const (
 	alongEvents     = `events e`
 	alongSource     = `events e INDEXED BY events_source`
@@ -90,64 +90,64 @@ const (
 	joinDeliveries  = ` CROSS JOIN deliveries d ON d.seq = e.seq`
 )
 
-// bounded returns the walk cut to the newest rows that the budget allows, where
-// it has to look at each, and the place below which nothing is looked at; 0
-// when the walk goes to the end.
-func (v view) bounded(w walk) (walk, int64, error) {
+// bounded returns the scan cut to the newest rows that the budget allows, where
+// it has to look at each, and the seq below which nothing is read; 0
+// when the scan goes to the end.
+func (tx readTx) bounded(w indexScan) (indexScan, int64, error) {
 	if len(w.filter) == 0 {
 		return w, 0, nil
 	}
 	where, args := w.fixed.and(w.seq+` >= ?`, w.within.from).and(w.seq+` < ?`, w.within.to).clause()
 	text := fmt.Sprintf(`SELECT %s FROM %s%s ORDER BY %s DESC LIMIT 1 OFFSET %d`,
-		w.seq, w.along, where, w.seq, v.budget)
+		w.seq, w.along, where, w.seq, tx.budget)
 	var last int64
-	err := v.row(text, args, &last)
+	err := tx.row(text, args, &last)
 	if errors.Is(err, webhook.ErrNotFound) {
 		return w, 0, nil
 	}
-	// All of one place is looked at or none of it; of the uppermost, all.
+	// All of one seq is read or none of it; of the uppermost, all.
 	w.within.from = min(last+1, w.within.to-1)
 	return w, w.within.from, err
 }
 
-// walk reads columns of at most limit rows, newest first, and returns the place
-// below which it has not looked.
-func (v view) walk(w walk, columns string, scan func(*sql.Rows) error) (rest int64, err error) {
-	w, rest, err = v.bounded(w)
+// scan reads columns of at most limit rows, newest first, and returns the seq
+// below which it has not read.
+func (tx readTx) scan(w indexScan, columns string, scan func(*sql.Rows) error) (rest int64, err error) {
+	w, rest, err = tx.bounded(w)
 	if err != nil {
 		return 0, err
 	}
 	text, args := w.query(columns)
-	return rest, v.each(text, args, scan)
+	return rest, tx.each(text, args, scan)
 }
 
-func (w walk) query(columns string) (text string, args []any) {
-	all := w.fixed.and(w.seq+` >= ?`, w.within.from).and(w.seq+` < ?`, w.within.to)
-	where, args := append(all, w.filter...).clause()
+func (scan indexScan) query(columns string) (text string, args []any) {
+	all := scan.fixed.and(scan.seq+` >= ?`, scan.within.from).and(scan.seq+` < ?`, scan.within.to)
+	where, args := append(all, scan.filter...).clause()
 	return fmt.Sprintf(`SELECT %s FROM %s%s%s ORDER BY %s DESC%s LIMIT %d`,
-		columns, w.along, w.join, where, w.seq, w.ties, w.limit), args
+		columns, scan.along, scan.join, where, scan.seq, scan.ties, scan.limit), args
 }
 
-// unfinished returns a walk for each destination that has deliveries in an
+// unfinishedScans returns a scan for each destination that has deliveries in an
 // unfinished state, or for the one that is asked for.
-func (v view) unfinished(base walk, after cursor, state webhook.State, destination string) ([]walk, error) {
+func (tx readTx) unfinishedScans(base indexScan, after cursor, state webhook.State, destination string) ([]indexScan, error) {
 	destinations := []string{destination}
 	if destination == "" {
 		var err error
-		if destinations, err = v.names(unfinishedDestinations, string(state)); err != nil {
+		if destinations, err = tx.names(unfinishedDestinations, string(state)); err != nil {
 			return nil, err
 		}
 	}
 	base.along, base.join, base.seq = alongUnfinished, joinEvents, `d.seq`
-	walks := make([]walk, len(destinations))
+	scans := make([]indexScan, len(destinations))
 	for i, name := range destinations {
 		w := base
 		w.fixed = base.fixed.and(`d.state = +?`, string(state)).and(`d.state <> 'delivered'`).
 			and(`d.destination = +?`, name)
 		w.within = base.within.below(after.ceiling(name))
-		walks[i] = w
+		scans[i] = w
 	}
-	return walks, nil
+	return scans, nil
 }
 
 // These step from one name to the next in an index.
@@ -170,9 +170,9 @@ const (
 )
 
 // names reads a list of texts.
-func (v view) names(text string, args ...any) ([]string, error) {
+func (tx readTx) names(text string, args ...any) ([]string, error) {
 	var list []string
-	err := v.each(text, args, func(rows *sql.Rows) error {
+	err := tx.each(text, args, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		list = append(list, name)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -58,7 +59,7 @@ func (k *keyTrial) open() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	store.keys.size, store.keys.pace, store.keys.grain = 10, 3, 5
+	store.memtable.flushSize, store.memtable.flushStep, store.memtable.noteEvery = 10, 3, 5
 	k.store = store
 }
 
@@ -124,14 +125,14 @@ func (k *keyTrial) fail() {
 	broken := errors.New("broken")
 	several := []*arrival{newArrival(k.arrival()), newArrival(k.arrival()), newArrival(k.arrival())}
 	late := k.chance.IntN(2) == 0
-	err := k.store.writer.do(k.t.Context(), 0, func(s *session) error {
+	err := k.store.writer.do(k.t.Context(), 0, func(s *writeConn) error {
 		err := broken
 		for _, in := range several {
 			_, fault := s.accept(in)
 			err = errors.Join(err, fault)
 		}
 		if late {
-			err = errors.Join(err, s.moveKeys())
+			err = errors.Join(err, s.flushKeys())
 		}
 		return err
 	})
@@ -145,7 +146,7 @@ func (k *keyTrial) prune() {
 	k.t.Helper()
 	for more := true; more; {
 		at := k.now.Add(-3 * time.Minute)
-		result, err := k.store.Prune(k.t.Context(), PruneQuery{Now: at, DeliveredBefore: at, DeadBefore: at})
+		result, err := k.store.Prune(k.t.Context(), store.PruneQuery{Now: at, DeliveredBefore: at, DeadBefore: at})
 		if err != nil {
 			k.t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func (k *keyTrial) crash() {
 // check compares what events say of their keys with what is found by them.
 func (k *keyTrial) check() {
 	k.t.Helper()
-	err := k.store.writer.do(k.t.Context(), 0, func(s *session) error {
+	err := k.store.writer.do(k.t.Context(), 0, func(s *writeConn) error {
 		holders := map[string]int64{}
 		err := s.each(`SELECT dedupe, seq FROM events WHERE dedupe IS NOT NULL`, nil, func(rows *sql.Rows) error {
 			var name []byte
@@ -187,7 +188,7 @@ func (k *keyTrial) check() {
 			return err
 		})
 		for name, seq := range holders {
-			if got, found, fault := s.holder([]byte(name)); fault != nil || !found || got != seq {
+			if got, found, fault := s.keyOwner([]byte(name)); fault != nil || !found || got != seq {
 				err = errors.Join(err, fault, fmt.Errorf("%x is at %d, found %v at %d", name, seq, found, got))
 			}
 		}
@@ -196,10 +197,10 @@ func (k *keyTrial) check() {
 				err = errors.Join(err, fmt.Errorf("%x is said to be at %d and is at %d", name, seq, holders[string(name)]))
 			}
 		}
-		for name, seq := range s.keys.recent {
+		for name, seq := range s.memtable.entries {
 			stale(name[:], seq)
 		}
-		if n := len(s.keys.recent); n > 3*s.keys.size {
+		if n := len(s.memtable.entries); n > 3*s.memtable.flushSize {
 			err = errors.Join(err, fmt.Errorf("%d keys are in memory", n))
 		}
 		return errors.Join(err, s.each(`SELECT name, seq FROM keys`, nil, func(rows *sql.Rows) error {
@@ -231,10 +232,10 @@ func TestShortLivesComeToTheEndOfARound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(store.keys.recent); n > 60 {
+		if n := len(store.memtable.entries); n > 60 {
 			t.Fatalf("start %d reads %d keys", life, n)
 		}
-		store.keys.size, store.keys.pace, store.keys.grain = 20, 1, 1
+		store.memtable.flushSize, store.memtable.flushStep, store.memtable.noteEvery = 20, 1, 1
 		for i := range 4 {
 			acceptKey(t, store, fmt.Sprint(life, "-", i))
 		}
@@ -252,10 +253,10 @@ func TestEventsWithoutAKeyAreNotReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if store.keys.behind > 25 {
-			t.Errorf("a start reads %d events", store.keys.behind)
+		if store.memtable.gathered > 25 {
+			t.Errorf("a start reads %d events", store.memtable.gathered)
 		}
-		store.keys.size = 20
+		store.memtable.flushSize = 20
 		for range 100 {
 			acceptKey(t, store, "")
 		}
@@ -284,7 +285,7 @@ func TestAKeyIsFoundWhileItIsGivenToAnotherEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close(context.WithoutCancel(t.Context()))
-	store.keys.size = 1 // now each key goes to the table, and comes back
+	store.memtable.flushSize = 1 // now each key goes to the table, and comes back
 	at := time.Now()
 	accept := func() {
 		at = at.Add(time.Second)
@@ -366,6 +367,6 @@ func oldDatabase(ctx context.Context, path string, in *arrival) (err error) {
 	e := &in.Event
 	const insert = `INSERT INTO events (seq, id, source, key, key_from, received_at, dedupe, size, sha256)
 		VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, ?7, ?8)`
-	_, err = conn.ExecContext(ctx, insert, place(in.receivedAt), e.ID[:], e.Source, e.Key, in.receivedAt, in.dedupe, e.Size, e.SHA256[:])
+	_, err = conn.ExecContext(ctx, insert, seqAt(in.receivedAt), e.ID[:], e.Source, e.Key, in.receivedAt, in.dedupe, e.Size, e.SHA256[:])
 	return err
 }

@@ -13,69 +13,69 @@ import (
 	"weir/webhook"
 )
 
-// session is the writing connection and what is known about the database while
+// writeConn is the writing connection and what is known about the database while
 // nobody else can write to it. It belongs to the writer goroutine (before that
 // starts, to Open; after it has ended, to Close).
 //
 // Its statements run without a context: a deadline does not interrupt SQLite's
 // wait for a lock, and a half-done statement would cost the whole batch.
-type session struct {
+type writeConn struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 
 	path     string
-	files    inPlace
+	files    openFiles
 	window   int64 // of keys, in milliseconds
 	maxBytes int64 // 0 is no cap
 	pageSize int64
 
-	// counter is the lower part of the next event's place.
+	// counter is the lower part of the next event's seq.
 	counter int64
-	// room is how many bytes of new events this transaction may take, content
+	// bytesLeft is how many bytes of new events this transaction may take, content
 	// what the pages in use took when it began.
-	room, content int64
+	bytesLeft, content int64
 	// owners caches epoch and newest rev of each destination; unsaved holds
 	// gates that are written once at the end of the transaction. Both are
 	// forgotten when a transaction is rolled back.
-	owners  map[string]owner
-	unsaved map[string]webhook.Destination
+	fencings map[string]fencing
+	unsaved  map[string]webhook.Destination
 	// keys says which event has a key.
-	keys *keys
-	// payloads and events are the rounds of pruning.
-	payloads, events sweep
+	memtable *memtable
+	// payloads and events are the passes of pruning.
+	payloads, events pass
 }
 
-func newSession(conn *sql.Conn, path string, config Config) *session {
-	return &session{
+func newWriteConn(conn *sql.Conn, path string, config Config) *writeConn {
+	return &writeConn{
 		conn:     conn,
 		stmts:    map[string]*sql.Stmt{},
 		path:     path,
 		window:   config.DedupeWindow.Milliseconds(),
 		maxBytes: config.MaxBytes,
-		keys:     newKeys(),
-		owners:   map[string]owner{},
+		memtable: newMemtable(),
+		fencings: map[string]fencing{},
 		unsaved:  map[string]webhook.Destination{},
 	}
 }
 
 // prepared returns the statement for a text, prepared once.
-func (s *session) prepared(text string) (*sql.Stmt, error) {
-	if stmt, ok := s.stmts[text]; ok {
+func (c *writeConn) prepared(text string) (*sql.Stmt, error) {
+	if stmt, ok := c.stmts[text]; ok {
 		return stmt, nil
 	}
-	stmt, err := s.conn.PrepareContext(context.Background(), text)
+	stmt, err := c.conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
-	s.stmts[text] = stmt
+	c.stmts[text] = stmt
 	return stmt, nil
 }
 
 // exec runs a statement that answers no rows and returns the number of rows
 // that it changed. (One that does would stay open, and no transaction could be
 // committed any more: see row and each.)
-func (s *session) exec(text string, args ...any) (int64, error) {
-	stmt, err := s.prepared(text)
+func (c *writeConn) exec(text string, args ...any) (int64, error) {
+	stmt, err := c.prepared(text)
 	if err != nil {
 		return 0, err
 	}
@@ -88,11 +88,11 @@ func (s *session) exec(text string, args ...any) (int64, error) {
 
 // execWith is exec for a statement with so many bytes among its values. A
 // prepared one would keep a copy of them until it is used again.
-func (s *session) execWith(bytes int, text string, args ...any) (int64, error) {
+func (c *writeConn) execWith(bytes int, text string, args ...any) (int64, error) {
 	if bytes < largeBody {
-		return s.exec(text, args...)
+		return c.exec(text, args...)
 	}
-	result, err := s.conn.ExecContext(context.Background(), text, args...)
+	result, err := c.conn.ExecContext(context.Background(), text, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -100,8 +100,8 @@ func (s *session) execWith(bytes int, text string, args ...any) (int64, error) {
 }
 
 // row reads at most one row into dest and reports whether there was one.
-func (s *session) row(text string, args []any, dest ...any) (bool, error) {
-	stmt, err := s.prepared(text)
+func (c *writeConn) row(text string, args []any, dest ...any) (bool, error) {
+	stmt, err := c.prepared(text)
 	if err != nil {
 		return false, err
 	}
@@ -113,8 +113,8 @@ func (s *session) row(text string, args []any, dest ...any) (bool, error) {
 }
 
 // each calls scan for every row.
-func (s *session) each(text string, args []any, scan func(*sql.Rows) error) error {
-	stmt, err := s.prepared(text)
+func (c *writeConn) each(text string, args []any, scan func(*sql.Rows) error) error {
+	stmt, err := c.prepared(text)
 	if err != nil {
 		return err
 	}
@@ -137,22 +137,22 @@ func eachRow(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
 }
 
 // number reads a single number.
-func (s *session) number(text string, args ...any) (int64, error) {
+func (c *writeConn) number(text string, args ...any) (int64, error) {
 	var n int64
-	_, err := s.row(text, args, &n)
+	_, err := c.row(text, args, &n)
 	return n, err
 }
 
-// begin starts a transaction and measures how much room it has.
-func (s *session) begin() error {
-	if _, err := s.exec(`BEGIN IMMEDIATE`); err != nil {
+// begin starts a transaction and measures how much space is left.
+func (c *writeConn) begin() error {
+	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	s.room = math.MaxInt64
-	if s.maxBytes == 0 {
+	c.bytesLeft = math.MaxInt64
+	if c.maxBytes == 0 {
 		return nil
 	}
-	if err := s.measure(); err != nil {
+	if err := c.measure(); err != nil {
 		return fmt.Errorf("measuring the database: %w", err)
 	}
 	return nil
@@ -160,31 +160,31 @@ func (s *session) begin() error {
 
 // measure finds out how much is stored: pages in use and the log beside them.
 // Free pages do not count, the next event takes them.
-func (s *session) measure() error {
-	pages, err := s.number(`PRAGMA page_count`)
+func (c *writeConn) measure() error {
+	pages, err := c.number(`PRAGMA page_count`)
 	if err != nil {
 		return err
 	}
-	free, err := s.number(`PRAGMA freelist_count`)
+	free, err := c.number(`PRAGMA freelist_count`)
 	if err != nil {
 		return err
 	}
-	s.content = (pages - free) * s.pageSize
-	s.room = s.maxBytes - s.content - fileSize(s.path+"-wal")
+	c.content = (pages - free) * c.pageSize
+	c.bytesLeft = c.maxBytes - c.content - fileSize(c.path+"-wal")
 	return nil
 }
 
-// tight reports whether the room is short, so that delivered payloads go before
-// their time: the log, which comes and goes, is taken for as long as it may be.
+// nearlyFull reports whether little space is left, so that payloads of delivered
+// events are removed early. The log, which comes and goes, counts with its limit.
 // One that a reader outside has made longer is no reason, it would only grow.
-func (s *session) tight() bool {
-	return s.maxBytes > 0 && s.maxBytes-s.content < s.maxBytes/tightShare+s.longestLog()
+func (c *writeConn) nearlyFull() bool {
+	return c.maxBytes > 0 && c.maxBytes-c.content < c.maxBytes/nearlyFullShare+c.maxLogLength()
 }
 
-// longestLog is the length from which the writer helps to empty the log.
-func (s *session) longestLog() int64 {
-	if s.maxBytes > 0 {
-		return min(maxLog, s.maxBytes/logShare)
+// maxLogLength is the length from which the writer helps to empty the log.
+func (c *writeConn) maxLogLength() int64 {
+	if c.maxBytes > 0 {
+		return min(maxLog, c.maxBytes/logShare)
 	}
 	return maxLog
 }
@@ -198,36 +198,36 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// commit writes the gates that have gathered, moves some keys into their table,
+// commit writes the gates that have gathered, writes some keys to their table,
 // and ends the transaction.
-func (s *session) commit() error {
-	if err := s.files.check(); err != nil {
+func (c *writeConn) commit() error {
+	if err := c.files.check(); err != nil {
 		return err
 	}
-	if err := s.saveGates(); err != nil {
+	if err := c.saveGates(); err != nil {
 		return fmt.Errorf("saving gates: %w", err)
 	}
-	if err := s.moveKeys(); err != nil {
+	if err := c.flushKeys(); err != nil {
 		return err
 	}
-	if _, err := s.exec(`COMMIT`); err != nil {
+	if _, err := c.exec(`COMMIT`); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
-	s.keys.committed()
+	c.memtable.committed()
 	return nil
 }
 
 // rollback ends the transaction without a trace. Its error means that the
 // connection is stuck in a transaction and cannot be used any more.
-func (s *session) rollback() error {
-	clear(s.owners)
-	clear(s.unsaved)
-	s.keys.rolledBack()
-	idle, err := s.idle()
+func (c *writeConn) rollback() error {
+	clear(c.fencings)
+	clear(c.unsaved)
+	c.memtable.rolledBack()
+	idle, err := c.idle()
 	if err != nil || idle {
 		return err
 	}
-	if _, err := s.exec(`ROLLBACK`); err != nil {
+	if _, err := c.exec(`ROLLBACK`); err != nil {
 		return fmt.Errorf("rolling back: %w", err)
 	}
 	return nil
@@ -235,17 +235,17 @@ func (s *session) rollback() error {
 
 // idle reports whether no transaction is open. SQLite ends one by itself on
 // some errors (a full disk), and then a rollback would be an error.
-func (s *session) idle() (bool, error) {
+func (c *writeConn) idle() (bool, error) {
 	var idle bool
-	err := s.conn.Raw(func(conn any) error {
+	err := c.conn.Raw(func(conn any) error {
 		idle = conn.(*sqlite3.SQLiteConn).AutoCommit()
 		return nil
 	})
 	return idle, err
 }
 
-// nextPlace returns the place of an event received at ms.
-func (s *session) nextPlace(ms int64) int64 {
-	s.counter++
-	return place(ms) | s.counter&counterMask
+// nextSeq returns the seq of an event received at ms.
+func (c *writeConn) nextSeq(ms int64) int64 {
+	c.counter++
+	return seqAt(ms) | c.counter&counterMask
 }
