@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -260,4 +261,44 @@ func TestHealthcheckAsksTheServiceBesideIt(t *testing.T) {
 	if status, said := s.call("healthcheck"); status != cli.ExitStopped || said != "ok\n" {
 		t.Errorf("beside a service: status %d, %q", status, said)
 	}
+}
+
+// TestARestartWithASocketUnitRefusesNobody: the socket is open before the
+// program begins, as systemd does it, and keeps the queue of connections while
+// no process is there.
+func TestARestartWithASocketUnitRefusesNobody(t *testing.T) {
+	t.Parallel()
+	sink := newDownstream(t, answers(200))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	s := newService(t, sink.url)
+	s.inherits = socket
+	s.address = listener.Addr().String()
+	s.start()
+	s.send("before", "{}")
+	s.stop()
+	answered := make(chan answered, 1)
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		a, err := s.post("github", "between", "{}")
+		if err != nil {
+			t.Errorf("sent while no process was there: %v", err)
+		}
+		answered <- a
+	})
+	s.start()
+	sender.Wait()
+	a := <-answered
+	if a.status != 200 {
+		t.Fatalf("answered %d, want 200", a.status)
+	}
+	s.awaitState(a.receipt.ID, "delivered")
 }
