@@ -216,7 +216,7 @@ func (h *Service) wire(ctx context.Context, c Config) error {
 		start = dispatch.AfterStop
 	}
 	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{h.store, h}, Ledger: h.store, Departures: h.inFlightLog, Routes: routes, Start: start,
+		Queue: watchedStore{h.store, h}, Ledger: h.store, InFlightLog: h.inFlightLog, Routes: routes, Start: start,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
 	})
 	if err != nil {
