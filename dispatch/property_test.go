@@ -37,7 +37,7 @@ type referee struct {
 	// gates tells what applies at the destination when a request arrives.
 	gates func() webhook.Destination
 	// lastProbe is the last request that came while a hold or the breaker
-	// stood, and began is since when that has been so.
+	// was active, and began is since when that has been so.
 	lastProbe time.Time
 	mood      int
 	moodUntil time.Time
