@@ -142,12 +142,12 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 	inWatched(t, 410, func(w *watched) {
 		stop := w.begin()
 		w.send("a", 100)
-		wants(w.t, w.told(time.Minute, 1), "gone", "until somebody resumes it")
+		wants(w.t, w.told(time.Minute, 1), "gone", "until an operator resumes it")
 		stop()
 		stop = w.begin()
 		<-time.After(10 * time.Minute)
 		w.told(0, 1)
-		wants(w.t, w.log.String(), `"level":"WARN","msg":"hold stands","destination":"default","reason":"gone"`,
+		wants(w.t, w.log.String(), `"level":"WARN","msg":"hold is active","destination":"default","reason":"gone"`,
 			`"dedupe_window":"336h"`, `"refused_rate":"10000/1m"`, `"retry_budget":"30/1m"`, `"shutdown_delay":"0s"`)
 		if begun := strings.Count(w.log.String(), `"msg":"hold begins"`); begun != 0 {
 			w.t.Errorf("a stored hold has begun anew: %d", begun)

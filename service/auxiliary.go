@@ -12,9 +12,9 @@ import (
 	"weir/webhook"
 )
 
-// auxiliaryServers is what runs beside the service, begins before it and ends after it:
-// the listener of WEIR_METRICS_ADDR, whose last page then tells everything, and
-// the sender of alerts, which then has all of them.
+// auxiliaryServers start before the service and stop after it: the listener of
+// WEIR_METRICS_ADDR, whose last page is then complete, and the sender of alerts,
+// which then has all of them.
 type auxiliaryServers struct {
 	server   *http.Server
 	listener net.Listener // nil when WEIR_METRICS_ADDR is not set
@@ -23,22 +23,22 @@ type auxiliaryServers struct {
 }
 
 // listenAuxiliary opens the second listener.
-func (h *Service) listenAuxiliary(ctx context.Context, c Config) error {
-	if h.settings.MetricsAddr == "" {
+func (svc *Service) listenAuxiliary(ctx context.Context, c Config) error {
+	if svc.settings.MetricsAddr == "" {
 		return nil
 	}
-	listener, err := c.Listen(ctx, "tcp", h.settings.MetricsAddr)
+	listener, err := c.Listen(ctx, "tcp", svc.settings.MetricsAddr)
 	if err != nil {
-		return fmt.Errorf("listen on %s for metrics: %w", h.settings.MetricsAddr, err)
+		return fmt.Errorf("listen on %s for metrics: %w", svc.settings.MetricsAddr, err)
 	}
-	h.auxiliary.listener = listener
-	h.auxiliary.server = metrics.NewServer(h.page, h.log)
+	svc.auxiliary.listener = listener
+	svc.auxiliary.server = metrics.NewServer(svc.page, svc.log)
 	return nil
 }
 
 // startAuxiliary starts both. A listener that breaks ends the service by fail.
-func (h *Service) startAuxiliary(fail func(error)) {
-	b := &h.auxiliary
+func (svc *Service) startAuxiliary(fail func(error)) {
+	b := &svc.auxiliary
 	if b.listener != nil {
 		b.running.Go(func() {
 			if err := serveUntilClosed(b.server, b.listener); err != nil {
@@ -46,18 +46,18 @@ func (h *Service) startAuxiliary(fail func(error)) {
 			}
 		})
 	}
-	if h.alerter.Sends() {
+	if svc.alerter.Sends() {
 		var sending context.Context
 		sending, b.cut = context.WithCancel(context.Background())
-		b.running.Go(func() { h.alerter.Run(sending) })
+		b.running.Go(func() { svc.alerter.Run(sending) })
 	}
 }
 
 // stopAuxiliary sends what alerts are left and closes the listener, until grace
 // ends.
-func (h *Service) stopAuxiliary(grace context.Context) {
-	b := &h.auxiliary
-	h.alerter.Close()
+func (svc *Service) stopAuxiliary(grace context.Context) {
+	b := &svc.auxiliary
+	svc.alerter.Close()
 	if b.cut != nil {
 		stop := context.AfterFunc(grace, b.cut)
 		defer stop()
@@ -65,7 +65,7 @@ func (h *Service) stopAuxiliary(grace context.Context) {
 	}
 	if b.server != nil {
 		if err := b.server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			h.log.Debug("metrics were still being read when the grace ended", webhook.LogError, err)
+			svc.log.Debug("metrics were still being read when the grace ended", webhook.LogError, err)
 			b.server.Close()
 		}
 	}

@@ -16,41 +16,41 @@ import (
 const stopReadTimeout = 5 * time.Second
 
 // readGauges sets the metrics that are not counted as they happen.
-func (h *Service) readGauges(ctx context.Context) {
+func (svc *Service) readGauges(ctx context.Context) {
 	now := webhook.Ceil(time.Now())
-	h.meters.SetService(metrics.Service{Ready: h.ready(ctx) == nil, Inflight: h.inflight.Used()}, now)
-	stuck := h.dispatcher.Stuck(now)
-	for _, name := range h.dispatcher.Names() {
-		h.meters.SetStuck(name, slices.Contains(stuck, name))
-		h.readDestination(ctx, name, now)
+	svc.meters.SetService(metrics.Service{Ready: svc.ready(ctx) == nil, Inflight: svc.inflight.Used()}, now)
+	stuck := svc.dispatcher.Stuck(now)
+	for _, name := range svc.dispatcher.Names() {
+		svc.meters.SetStuck(name, slices.Contains(stuck, name))
+		svc.readDestination(ctx, name, now)
 	}
-	h.readStore(ctx)
+	svc.readStore(ctx)
 }
 
 // readDestination reads the gates and the queue of one destination. What
 // cannot be read keeps its last value.
-func (h *Service) readDestination(ctx context.Context, name string, now time.Time) {
-	status, err := h.dispatcher.Status(name, now)
+func (svc *Service) readDestination(ctx context.Context, name string, now time.Time) {
+	status, err := svc.dispatcher.Status(name, now)
 	if err != nil {
 		return
 	}
-	h.meters.SetGates(status)
-	queue, err := h.store.Queue(ctx, name, now)
+	svc.meters.SetGates(status)
+	queue, err := svc.store.Queue(ctx, name, now)
 	if err != nil {
-		h.log.Debug("metrics lack a queue", webhook.LogDestination, name, webhook.LogError, err)
+		svc.log.Debug("metrics lack a queue", webhook.LogDestination, name, webhook.LogError, err)
 		return
 	}
-	h.meters.SetQueue(queue, status, now)
+	svc.meters.SetQueue(queue, status, now)
 }
 
 // readStore reads the sizes.
-func (h *Service) readStore(ctx context.Context) {
-	size, err := h.store.Size(ctx)
+func (svc *Service) readStore(ctx context.Context) {
+	size, err := svc.store.Size(ctx)
 	if err != nil {
-		h.log.Debug("metrics lack the size of the store", webhook.LogError, err)
+		svc.log.Debug("metrics lack the size of the store", webhook.LogError, err)
 		return
 	}
-	h.meters.SetSize(size, volumeFree(h.store.Path()))
+	svc.meters.SetSize(size, volumeFree(svc.store.Path()))
 }
 
 // volumeFree returns the bytes that are free to this process on the volume of

@@ -16,29 +16,29 @@ var errDraining = errors.New("the service is stopping")
 
 // ready returns nil while events can be accepted: it commits something to find
 // out.
-func (h *Service) ready(ctx context.Context) error {
-	if h.draining.Load() {
+func (svc *Service) ready(ctx context.Context) error {
+	if svc.draining.Load() {
 		return errDraining
 	}
-	return h.store.Ping(ctx)
+	return svc.store.Ping(ctx)
 }
 
 // flow returns the reasons why work is not flowing.
-func (h *Service) flow(ctx context.Context) []string {
+func (svc *Service) flow(ctx context.Context) []string {
 	now := webhook.Ceil(time.Now())
 	var reasons []string
-	for _, name := range h.dispatcher.Stuck(now) {
-		reasons = append(reasons, fmt.Sprintf("destination %s: its dispatch loop does not turn", name))
+	for _, name := range svc.dispatcher.Stuck(now) {
+		reasons = append(reasons, fmt.Sprintf("destination %s: its delivery loop is stuck", name))
 	}
-	for _, name := range h.dispatcher.Names() {
-		reasons = append(reasons, h.flowTo(ctx, name, now)...)
+	for _, name := range svc.dispatcher.Names() {
+		reasons = append(reasons, svc.flowTo(ctx, name, now)...)
 	}
-	return append(reasons, h.flowToRemoved(ctx, now)...)
+	return append(reasons, svc.flowToRemoved(ctx, now)...)
 }
 
 // flowTo returns the reasons of one destination.
-func (h *Service) flowTo(ctx context.Context, name string, now time.Time) []string {
-	status, err := h.dispatcher.Status(name, now)
+func (svc *Service) flowTo(ctx context.Context, name string, now time.Time) []string {
+	status, err := svc.dispatcher.Status(name, now)
 	if err != nil {
 		return []string{fmt.Sprintf("destination %s: unknown", name)}
 	}
@@ -46,11 +46,11 @@ func (h *Service) flowTo(ctx context.Context, name string, now time.Time) []stri
 	for _, hold := range status.Destination.NeedsOperator() {
 		reasons = append(reasons, fmt.Sprintf("destination %s: held for %s", name, hold.Reason))
 	}
-	queue, err := h.store.Queue(ctx, name, now)
+	queue, err := svc.store.Queue(ctx, name, now)
 	if err != nil {
 		return append(reasons, fmt.Sprintf("destination %s: its queue cannot be read", name))
 	}
-	if said := stalled(queue, status.Destination, now.Add(-h.settings.StallAfter)); said != "" {
+	if said := stalled(queue, status.Destination, now.Add(-svc.settings.StallAfter)); said != "" {
 		reasons = append(reasons, fmt.Sprintf("destination %s: %s", name, said))
 	}
 	return reasons
@@ -75,11 +75,11 @@ func stalled(queue webhook.Queue, d webhook.Destination, since time.Time) string
 
 // countRequests notes when the last request came in. Probes of the host do
 // not keep an idle service up.
-func (h *Service) countRequests(next http.Handler) http.Handler {
+func (svc *Service) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.meters.Requested(r.URL.Path)
+		svc.meters.Requested(r.URL.Path)
 		if !metrics.IsProbe(r.URL.Path) {
-			h.lastRequest.Store(time.Now().UnixMilli())
+			svc.lastRequest.Store(time.Now().UnixMilli())
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -49,13 +49,13 @@ func pruneEvery(s config.Settings) time.Duration {
 
 // keep does what has to be done from time to time until ctx ends. It begins
 // with a round of pruning: a service that never runs for long must not grow
-// for ever.
-func (h *Service) keep(ctx context.Context) error {
-	h.prune(ctx)
-	prune, idle := time.NewTicker(pruneEvery(h.settings)), time.NewTicker(idleLook)
+// forever.
+func (svc *Service) keep(ctx context.Context) error {
+	svc.prune(ctx)
+	prune, idle := time.NewTicker(pruneEvery(svc.settings)), time.NewTicker(idleLook)
 	defer prune.Stop()
 	defer idle.Stop()
-	if h.settings.IdleExit == 0 {
+	if svc.settings.IdleExit == 0 {
 		idle.Stop()
 	}
 	for {
@@ -63,13 +63,13 @@ func (h *Service) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-prune.C:
-			h.prune(ctx)
-		case <-h.full:
-			if !h.prune(ctx) {
+			svc.prune(ctx)
+		case <-svc.full:
+			if !svc.prune(ctx) {
 				sleep(ctx, pruneAtLeast) // it is not looked through all the time
 			}
 		case now := <-idle.C:
-			if h.idle(ctx, now) {
+			if svc.idle(ctx, now) {
 				return errIdle
 			}
 		}
@@ -78,9 +78,9 @@ func (h *Service) keep(ctx context.Context) error {
 
 // makeRoom asks for a round of pruning now: near the cap it removes what is
 // delivered, before a new event finds no room. It never blocks.
-func (h *Service) makeRoom() {
+func (svc *Service) makeRoom() {
 	select {
-	case h.full <- struct{}{}:
+	case svc.full <- struct{}{}:
 	default:
 	}
 }
@@ -88,16 +88,16 @@ func (h *Service) makeRoom() {
 // prune removes what has passed its retention, in small steps, and reports
 // whether there is room now or some was made. A fault is logged: the next round
 // tries again.
-func (h *Service) prune(ctx context.Context) (helped bool) {
+func (svc *Service) prune(ctx context.Context) (helped bool) {
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
-		done, err := h.store.Prune(ctx, store.PruneQuery{
+		done, err := svc.store.Prune(ctx, store.PruneQuery{
 			Now:             now,
-			DeliveredBefore: now.Add(-h.settings.RetainDelivered),
-			DeadBefore:      now.Add(-h.settings.RetainDead),
+			DeliveredBefore: now.Add(-svc.settings.RetainDelivered),
+			DeadBefore:      now.Add(-svc.settings.RetainDead),
 		})
 		if err != nil {
-			h.log.Error("retention could not be applied", webhook.LogError, err)
+			svc.log.Error("retention could not be applied", webhook.LogError, err)
 			return false
 		}
 		helped = helped || !done.NearlyFull || done.Payloads+done.Events > 0
@@ -110,16 +110,16 @@ func (h *Service) prune(ctx context.Context) (helped bool) {
 
 // idle reports whether nothing has happened, and nothing will, for as long as
 // WEIR_IDLE_EXIT says.
-func (h *Service) idle(ctx context.Context, now time.Time) bool {
-	if now.Sub(time.UnixMilli(h.lastRequest.Load())) < h.settings.IdleExit {
+func (svc *Service) idle(ctx context.Context, now time.Time) bool {
+	if now.Sub(time.UnixMilli(svc.lastRequest.Load())) < svc.settings.IdleExit {
 		return false
 	}
-	for _, name := range h.dispatcher.Names() {
-		status, err := h.dispatcher.Status(name, now)
+	for _, name := range svc.dispatcher.Names() {
+		status, err := svc.dispatcher.Status(name, now)
 		if err != nil || len(status.InFlight) > 0 {
 			return false
 		}
-		queue, err := h.store.Queue(ctx, name, webhook.Ceil(now))
+		queue, err := svc.store.Queue(ctx, name, webhook.Ceil(now))
 		if err != nil || queue.Pending > 0 {
 			return false
 		}
@@ -128,11 +128,11 @@ func (h *Service) idle(ctx context.Context, now time.Time) bool {
 }
 
 // watchStore ends the service when its store has died.
-func (h *Service) watchStore(ctx context.Context) error {
+func (svc *Service) watchStore(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-h.store.Failed():
-		return fmt.Errorf("the store cannot go on: %w", h.store.Err())
+	case <-svc.store.Failed():
+		return fmt.Errorf("the store cannot go on: %w", svc.store.Err())
 	}
 }

@@ -46,17 +46,17 @@ const (
 	maxSlots = 1 << 16
 )
 
-// openInFlightLog opens the notes beside a database, in the file of its name with
+// openInFlightLog opens the log beside a database, in the file of its name with
 // "-departures" behind it, and reads what a crash has left there.
 func openInFlightLog(database string) (*inFlightLog, error) {
 	file, err := os.OpenFile(database+"-departures", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the notes of what is out: %w", err)
+		return nil, fmt.Errorf("open the in-flight log: %w", err)
 	}
 	d := &inFlightLog{file: file, at: map[departure]int64{}, lost: map[departure]int{}}
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, maxSlots*slotSize))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read the notes of what was out: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("read the in-flight log: %w", err), file.Close())
 	}
 	for ; len(text) >= slotSize; text = text[slotSize:] {
 		d.readSlot(text[:slotSize])
@@ -130,8 +130,8 @@ func (d *inFlightLog) Unfinished(event webhook.ID, destination string) int {
 	return d.lost[departure{event, destination}]
 }
 
-// close ends the notes. What is still out then is what the store does not know
-// of; without any the file goes.
+// close closes the log. What is still in it is what the store does not know of;
+// an empty file is removed.
 func (d *inFlightLog) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,58 +12,58 @@ import (
 )
 
 // logStart writes what is in force: one line for the service, one for each
-// source and destination, and one for each hold that stands.
-func (h *Service) logStart(address net.Addr) {
-	h.log.Info("weir is ready", webhook.LogAddress, address.String(), webhook.LogVersion, h.version,
-		webhook.LogDatabase, h.store.Path(), webhook.LogPragmas, h.store.Pragmas(),
-		slog.Any(webhook.LogSettings, slog.GroupValue(serviceSettings(h.settings)...)))
-	for _, source := range h.settings.Sources {
-		h.log.Info("source", webhook.LogSource, source.Name,
+// source and destination, and one for each active hold.
+func (svc *Service) logStart(address net.Addr) {
+	svc.log.Info("weir is ready", webhook.LogAddress, address.String(), webhook.LogVersion, svc.version,
+		webhook.LogDatabase, svc.store.Path(), webhook.LogPragmas, svc.store.Pragmas(),
+		slog.Any(webhook.LogSettings, slog.GroupValue(serviceSettings(svc.settings)...)))
+	for _, source := range svc.settings.Sources {
+		svc.log.Info("source", webhook.LogSource, source.Name,
 			slog.Any(webhook.LogSettings, slog.GroupValue(sourceSettingsOf(source)...)))
 	}
-	for _, destination := range h.settings.Destinations {
-		h.log.Info("destination", webhook.LogDestination, destination.Policy.Name,
+	for _, destination := range svc.settings.Destinations {
+		svc.log.Info("destination", webhook.LogDestination, destination.Policy.Name,
 			slog.Any(webhook.LogSettings, slog.GroupValue(destinationSettingsOf(destination)...)))
 	}
-	for _, name := range h.dispatcher.Names() {
-		if status, err := h.dispatcher.Status(name, time.Now()); err == nil {
-			h.logStanding(status.Destination)
+	for _, name := range svc.dispatcher.Names() {
+		if status, err := svc.dispatcher.Status(name, time.Now()); err == nil {
+			svc.logActive(status.Destination)
 		}
 	}
 }
 
-// logStanding writes a line for each hold that a start finds, and for an open
+// logActive writes a line for each hold that a start finds, and for an open
 // breaker. They are no news, but they are why nothing is sent.
-func (h *Service) logStanding(d webhook.Destination) {
+func (svc *Service) logActive(d webhook.Destination) {
 	for _, hold := range d.Holds {
-		h.log.Warn("hold stands", holdFields(d.Name, hold)...)
+		svc.log.Warn("hold is active", holdFields(d.Name, hold)...)
 	}
 	if d.Breaker.Open() {
-		h.log.Warn("breaker is open", breakerFields(d)...)
+		svc.log.Warn("breaker is open", breakerFields(d)...)
 	}
 }
 
 // logStop writes what is left for the next start.
-func (h *Service) logStop() {
+func (svc *Service) logStop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopReadTimeout)
 	defer cancel()
-	for _, name := range h.dispatcher.Names() {
-		queue, err := h.store.Queue(ctx, name, webhook.Ceil(time.Now()))
+	for _, name := range svc.dispatcher.Names() {
+		queue, err := svc.store.Queue(ctx, name, webhook.Ceil(time.Now()))
 		if err != nil {
-			h.log.Warn("what is left cannot be counted", webhook.LogDestination, name, webhook.LogError, err)
+			svc.log.Warn("what is left cannot be counted", webhook.LogDestination, name, webhook.LogError, err)
 			continue
 		}
-		h.log.Info("left for the next start", webhook.LogDestination, name,
+		svc.log.Info("left for the next start", webhook.LogDestination, name,
 			webhook.LogPending, queue.Pending, webhook.LogDead, queue.Dead)
 	}
-	h.log.Info("weir has stopped", webhook.LogCut, h.cut.Load())
+	svc.log.Info("weir has stopped", webhook.LogCut, svc.cut.Load())
 }
 
 // setting makes one member of the group LogSettings. The names are those of
 // the variables, without their prefix and in lower case.
 func setting(name, value string) slog.Attr { return slog.String(name, value) }
 
-// serviceSettings lists the settings of the service that matter to somebody who reads
+// serviceSettings lists the settings of the service that matter to whoever reads
 // the log; none is a secret.
 func serviceSettings(s config.Settings) []slog.Attr {
 	return []slog.Attr{

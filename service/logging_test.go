@@ -109,7 +109,7 @@ func TestB80NothingOfARequestIsLogged(t *testing.T) { synctest.Test(t, nothingIs
 func nothingIsLogged(t *testing.T) {
 	const canary = "c4n4ry0f80"
 	var log bytes.Buffer
-	h := openService(t, &log, "WEIR_REFUSED_RATE=100000/1m", "WEIR_SOURCES=github,raw,tok,meta,twitch",
+	svc := openService(t, &log, "WEIR_REFUSED_RATE=100000/1m", "WEIR_SOURCES=github,raw,tok,meta,twitch",
 		"WEIR_SOURCE_RAW_SCHEME=none", "WEIR_SOURCE_TOK_SCHEME=token", "WEIR_SOURCE_TOK_TOKEN_IN=query:key", "WEIR_SOURCE_TOK_SECRET="+canary+"-token",
 		"WEIR_SOURCE_META_SCHEME=meta", "WEIR_SOURCE_META_SECRET="+canary+"-meta", "WEIR_SOURCE_META_VERIFY_TOKEN="+canary+"-verify",
 		"WEIR_SOURCE_TWITCH_SECRET="+canary+"-twitch")
@@ -134,7 +134,7 @@ func nothingIsLogged(t *testing.T) {
 	for _, path := range paths {
 		for _, method := range []string{"GET", "POST", "PUT", "OPTIONS"} {
 			for _, header := range []http.Header{secrets(), signed, {"Authorization": {"Bearer " + testToken}, "Cookie": {canary}}} {
-				h.ask(method, path, header.Clone(), body)
+				svc.ask(method, path, header.Clone(), body)
 				<-time.After(time.Second) // no line is left out
 			}
 		}
@@ -142,15 +142,15 @@ func nothingIsLogged(t *testing.T) {
 	if strings.Contains(log.String(), webhook.LogSuppressed) {
 		t.Error("lines were left out")
 	}
-	h.store.Close(t.Context())
-	h.ask("POST", "/hooks/raw", secrets(), body)
-	h.ask("GET", "/v1/events", http.Header{"Authorization": {"Bearer " + testToken}}, "")
+	svc.store.Close(t.Context())
+	svc.ask("POST", "/hooks/raw", secrets(), body)
+	svc.ask("GET", "/v1/events", http.Header{"Authorization": {"Bearer " + testToken}}, "")
 	for _, want := range []string{"event received", "request not stored", "event could not be stored", "operator request went wrong"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("this test does not make weir log %q", want)
 		}
 	}
-	for i, text := range []string{log.String(), h.metricsText()} {
+	for i, text := range []string{log.String(), svc.metricsText()} {
 		for row := range strings.Lines(text) {
 			if strings.Contains(row, canary) || strings.Contains(row, testToken) || strings.Contains(row, testSecret) {
 				t.Errorf("output %d tells what it must not: %s", i, row)

@@ -65,7 +65,7 @@ func githubHeader(key string, body []byte) http.Header {
 	}
 }
 
-// openHouse opens a house over a new store. Nothing listens and nothing is
+// openService opens a house over a new store. Nothing listens and nothing is
 // sent.
 func openService(t *testing.T, log io.Writer, settings ...string) *Service {
 	t.Helper()
@@ -76,33 +76,33 @@ func openService(t *testing.T, log io.Writer, settings ...string) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := open(t.Context(), Config{Settings: s, Log: log, Version: "devel", Dial: (&net.Dialer{}).DialContext})
+	svc, err := open(t.Context(), Config{Settings: s, Log: log, Version: "devel", Dial: (&net.Dialer{}).DialContext})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.Close(context.Background()); err != nil {
+		if err := svc.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return h
+	return svc
 }
 
 // ask makes a request to a house in memory.
-func (h *Service) ask(method, path string, header http.Header, body string) *httptest.ResponseRecorder {
+func (svc *Service) ask(method, path string, header http.Header, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if header != nil {
 		r.Header = header
 	}
 	w := httptest.NewRecorder()
-	h.server.Handler.ServeHTTP(w, r)
+	svc.server.Handler.ServeHTTP(w, r)
 	return w
 }
 
 // metricsText returns the page of a house.
-func (h *Service) metricsText() string {
+func (svc *Service) metricsText() string {
 	w := httptest.NewRecorder()
-	h.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	svc.page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
 }
 
@@ -127,15 +127,15 @@ func samples(t *testing.T, page string) map[string]float64 {
 	return values
 }
 
-// busyHouse is one that has seen something of everything.
-func busyHouse(t *testing.T) *Service {
+// busyService is one that has seen something of everything.
+func busyService(t *testing.T) *Service {
 	t.Helper()
-	h := openService(t, io.Discard, "WEIR_SOURCES=github,raw", "WEIR_SOURCE_RAW_SCHEME=none", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=another secret")
-	h.ask("POST", "/hooks/github", githubHeader("k", []byte("{}")), "{}")
-	h.ask("POST", "/hooks/raw", nil, "{}")
-	h.ask("POST", "/hooks/github", nil, "{}")
-	h.sent(observed(webhook.OutcomeDelivered))
-	return h
+	svc := openService(t, io.Discard, "WEIR_SOURCES=github,raw", "WEIR_SOURCE_RAW_SCHEME=none", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=another secret")
+	svc.ask("POST", "/hooks/github", githubHeader("k", []byte("{}")), "{}")
+	svc.ask("POST", "/hooks/raw", nil, "{}")
+	svc.ask("POST", "/hooks/github", nil, "{}")
+	svc.sent(observed(webhook.OutcomeDelivered))
+	return svc
 }
 
 // observed is a recorded attempt that ended its delivery.
@@ -155,7 +155,7 @@ func observed(outcome webhook.Outcome) dispatch.Observation {
 }
 
 func TestPromtoolFindsNothingWrongWithTheMetrics(t *testing.T) {
-	promtool(t, strings.NewReader(busyHouse(t).metricsText()), "metrics")
+	promtool(t, strings.NewReader(busyService(t).metricsText()), "metrics")
 }
 
 // promtool runs a check of promtool (Debian's package prometheus), which must
@@ -176,7 +176,7 @@ func promtool(t *testing.T, in io.Reader, check ...string) {
 
 func TestEveryMetricIsOnThePageFromTheStart(t *testing.T) {
 	fresh := openService(t, io.Discard, "WEIR_SOURCES=github,raw", "WEIR_SOURCE_RAW_SCHEME=none", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=another secret")
-	first, busy := samples(t, fresh.metricsText()), samples(t, busyHouse(t).metricsText())
+	first, busy := samples(t, fresh.metricsText()), samples(t, busyService(t).metricsText())
 	for name := range busy {
 		if _, there := first[name]; !there {
 			t.Errorf("%s is made by its first event", name)
@@ -201,7 +201,7 @@ func TestLabelsAreThoseOfTheContract(t *testing.T) {
 		byName[f.Name] = f
 	}
 	label := regexp.MustCompile(`([a-z]+)="([^"]*)"`)
-	for name := range samples(t, busyHouse(t).metricsText()) {
+	for name := range samples(t, busyService(t).metricsText()) {
 		f := metrics.FamilyOf(name+" 0", byName)
 		if f.Name == "" {
 			t.Errorf("%s is in no family", name)
@@ -223,14 +223,14 @@ func TestLabelsAreThoseOfTheContract(t *testing.T) {
 
 // TestB22TheSecretThatMatchedIsCountedByItsPosition.
 func TestB22TheSecretThatMatchedIsCountedByItsPosition(t *testing.T) {
-	h := openService(t, io.Discard, "WEIR_SOURCE_GITHUB_SECRET=the new secret of the tests", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS="+testSecret)
+	svc := openService(t, io.Discard, "WEIR_SOURCE_GITHUB_SECRET=the new secret of the tests", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS="+testSecret)
 	for i := range 3 {
 		key := fmt.Sprint("k", i)
-		if w := h.ask("POST", "/hooks/github", githubHeader(key, []byte(key)), key); w.Code != http.StatusOK {
+		if w := svc.ask("POST", "/hooks/github", githubHeader(key, []byte(key)), key); w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	}
-	got := samples(t, h.metricsText())
+	got := samples(t, svc.metricsText())
 	if current, previous := got[`weir_secret_matched_total{source="github",secret="0"}`], got[`weir_secret_matched_total{source="github",secret="1"}`]; current != 0 || previous != 3 {
 		t.Errorf("current %g, previous %g", current, previous)
 	}
@@ -239,8 +239,8 @@ func TestB22TheSecretThatMatchedIsCountedByItsPosition(t *testing.T) {
 // TestB81StrangersMakeNoSeries: random paths, methods, sources and kinds of
 // events from many addresses.
 func TestB81StrangersMakeNoSeries(t *testing.T) {
-	h := openService(t, io.Discard)
-	before := strings.Count(h.metricsText(), "\n")
+	svc := openService(t, io.Discard)
+	before := strings.Count(svc.metricsText(), "\n")
 	random := rand.New(rand.NewPCG(8, 1))
 	word := func() string { return strconv.FormatUint(random.Uint64(), 36) }
 	paths := []func() string{
@@ -264,9 +264,9 @@ func TestB81StrangersMakeNoSeries(t *testing.T) {
 		r.Header.Set("X-GitHub-Event", word())
 		r.Header.Set("X-GitHub-Delivery", word())
 		r.Header.Set("User-Agent", word())
-		h.server.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		svc.server.Handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	page := h.metricsText()
+	page := svc.metricsText()
 	if grown := strings.Count(page, "\n") - before; grown > 0 {
 		t.Errorf("the page has grown by %d lines", grown)
 	}
@@ -280,15 +280,15 @@ func TestB81StrangersMakeNoSeries(t *testing.T) {
 }
 
 func TestWhatHappensIsCounted(t *testing.T) {
-	h := busyHouse(t)
-	h.sent(observed(webhook.OutcomeRejected))
+	svc := busyService(t)
+	svc.sent(observed(webhook.OutcomeRejected))
 	probe := observed(webhook.OutcomeDelivered)
 	probe.Record.Attempt.Number, probe.Record.Attempt.Probe = 2, true
-	h.sent(probe)
-	h.meters.Died("default", webhook.DeadExpired, 7)
-	h.received(handler.Observation{Source: "github", Result: webhook.ResultTooLarge, Secret: -1, Bytes: 5})
-	h.committed(store.Commit{Err: webhook.ErrUnavailable})
-	got := samples(t, h.metricsText())
+	svc.sent(probe)
+	svc.meters.Died("default", webhook.DeadExpired, 7)
+	svc.received(handler.Observation{Source: "github", Result: webhook.ResultTooLarge, Secret: -1, Bytes: 5})
+	svc.committed(store.Commit{Err: webhook.ErrUnavailable})
+	got := samples(t, svc.metricsText())
 	for name, want := range map[string]float64{
 		`weir_intake_requests_total{source="github",result="accepted"}`:          1,
 		`weir_intake_requests_total{source="github",result="bad_signature"}`:     1,
@@ -329,15 +329,15 @@ func TestWhatHappensIsCounted(t *testing.T) {
 }
 
 func TestGatesAndQueuesAreShown(t *testing.T) {
-	h := openService(t, io.Discard)
+	svc := openService(t, io.Discard)
 	now := webhook.Ceil(time.Now())
 	d := webhook.Destination{Name: "default", LastSuccess: now, Breaker: webhook.Breaker{OpenSince: now}}.
 		WithHold(webhook.Hold{Reason: webhook.HoldAuth, NeedsOperator: true})
-	h.meters.SetGates(webhook.Status{Destination: d, RetriesLeft: 17})
-	h.meters.SetQueue(webhook.Queue{Pending: 5, Due: 3, Dead: 2, OldestDue: now.Add(-time.Minute), Oldest: now.Add(-time.Hour)},
+	svc.meters.SetGates(webhook.Status{Destination: d, RetriesLeft: 17})
+	svc.meters.SetQueue(webhook.Queue{Pending: 5, Due: 3, Dead: 2, OldestDue: now.Add(-time.Minute), Oldest: now.Add(-time.Hour)},
 		webhook.Status{Destination: d, Gate: webhook.Gate{WaitingFor: webhook.WaitAuth}}, now)
 	var page bytes.Buffer
-	h.meters.Set.WritePrometheus(&page)
+	svc.meters.Set.WritePrometheus(&page)
 	got := samples(t, page.String())
 	for name, want := range map[string]float64{
 		`weir_destination_held{destination="default",reason="auth"}`:             1,
@@ -361,40 +361,40 @@ func TestGatesAndQueuesAreShown(t *testing.T) {
 // TestB83SilenceIsShown: the time since the last accepted event, also over a
 // restart.
 func TestB83SilenceIsShown(t *testing.T) {
-	h := openService(t, io.Discard)
+	svc := openService(t, io.Discard)
 	silence := metrics.Series(metrics.MetricSilence, "source", "github")
-	h.meters.Config.Started = time.Now().Add(-time.Hour)
-	if got := samples(t, h.metricsText())[silence]; got < 3600 || got > 3700 {
+	svc.meters.Config.Started = time.Now().Add(-time.Hour)
+	if got := samples(t, svc.metricsText())[silence]; got < 3600 || got > 3700 {
 		t.Errorf("never heard since a start an hour ago: %g s", got)
 	}
-	h.received(handler.Observation{Source: "github", Result: webhook.ResultAccepted, At: time.Now().Add(-time.Minute)})
-	h.received(handler.Observation{Source: "github", Result: webhook.ResultBadSignature, At: time.Now()})
-	if got := samples(t, h.metricsText())[silence]; got < 60 || got > 160 {
+	svc.received(handler.Observation{Source: "github", Result: webhook.ResultAccepted, At: time.Now().Add(-time.Minute)})
+	svc.received(handler.Observation{Source: "github", Result: webhook.ResultBadSignature, At: time.Now()})
+	if got := samples(t, svc.metricsText())[silence]; got < 60 || got > 160 {
 		t.Errorf("heard a minute ago: %g s", got)
 	}
-	h.meters.Sources["github"].Accepted.Store(0)
-	if w := h.ask("POST", "/hooks/github", githubHeader("k", []byte("{}")), "{}"); w.Code != http.StatusOK {
+	svc.meters.Sources["github"].Accepted.Store(0)
+	if w := svc.ask("POST", "/hooks/github", githubHeader("k", []byte("{}")), "{}"); w.Code != http.StatusOK {
 		t.Fatal(w.Code)
 	}
-	h.meters.Sources["github"].Accepted.Store(0)
-	if err := h.rememberAccepted(t.Context()); err != nil {
+	svc.meters.Sources["github"].Accepted.Store(0)
+	if err := svc.rememberAccepted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := samples(t, h.metricsText())[silence]; got > 100 {
+	if got := samples(t, svc.metricsText())[silence]; got > 100 {
 		t.Errorf("what is stored is forgotten: %g s", got)
 	}
 }
 
 func TestMetricsNeedTheTokenButForTheirOwnListener(t *testing.T) {
-	h := openService(t, io.Discard)
-	if w := h.ask("GET", "/metrics", nil, ""); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "weir_") {
+	svc := openService(t, io.Discard)
+	if w := svc.ask("GET", "/metrics", nil, ""); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "weir_") {
 		t.Errorf("without a token: %d", w.Code)
 	}
-	w := h.ask("GET", "/metrics", http.Header{"Authorization": {"Bearer " + testToken}}, "")
+	w := svc.ask("GET", "/metrics", http.Header{"Authorization": {"Bearer " + testToken}}, "")
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" || !strings.Contains(w.Body.String(), "weir_build_info{") {
 		t.Errorf("with it: %d %v", w.Code, w.Header())
 	}
-	server := metrics.NewServer(h.page, slog.New(slog.DiscardHandler))
+	server := metrics.NewServer(svc.page, slog.New(slog.DiscardHandler))
 	for path, want := range map[string]int{"/metrics": 200, "/": 404, "/v1/events": 404, "/hooks/github": 404} {
 		w := httptest.NewRecorder()
 		server.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -12,62 +12,62 @@ import (
 	"weir/webhook"
 )
 
-// Received is told of every request to a receive path.
-func (h *Service) received(seen handler.Observation) {
-	h.meters.Received(seen)
-	h.alerter.Received(seen)
+// received is called for every request to a receive path.
+func (svc *Service) received(seen handler.Observation) {
+	svc.meters.Received(seen)
+	svc.alerter.Received(seen)
 }
 
-// committed is told of every transaction of the store.
-func (h *Service) committed(c store.Commit) {
-	h.meters.Committed(c)
-	h.alerter.Committed(c)
+// committed is called for every transaction of the store.
+func (svc *Service) committed(c store.Commit) {
+	svc.meters.Committed(c)
+	svc.alerter.Committed(c)
 	if c.NearlyFull {
-		h.makeRoom()
+		svc.makeRoom()
 	}
 }
 
-// sent is told of every recorded step of a delivery.
-func (h *Service) sent(o dispatch.Observation) {
+// sent is called for every recorded step of a delivery.
+func (svc *Service) sent(o dispatch.Observation) {
 	d := o.Record.Delivery
 	if a := o.Record.Attempt; a != nil {
-		h.stats.Attempted(d.EventID, *a)
-		h.meters.Sent(*a)
-		h.logAttempt(o)
+		svc.stats.Attempted(d.EventID, *a)
+		svc.meters.Sent(*a)
+		svc.logAttempt(o)
 	} else if d.State == webhook.Dead {
-		h.log.Warn("delivery ended without an attempt", webhook.LogEvent, d.EventID, webhook.LogSource, d.Source,
+		svc.log.Warn("delivery ended without an attempt", webhook.LogEvent, d.EventID, webhook.LogSource, d.Source,
 			webhook.LogDestination, d.Destination, webhook.LogReason, d.Reason)
 	}
 	if o.Cut {
-		h.cut.Add(1)
+		svc.cut.Add(1)
 	}
-	h.meters.Ended(d, o.ReceivedAt)
+	svc.meters.Ended(d, o.ReceivedAt)
 	if d.State == webhook.Dead {
-		h.alerter.Died(d.Destination, d.Reason, 1)
+		svc.alerter.Died(d.Destination, d.Reason, 1)
 	}
-	h.gatesMoved(o.Before, o.Record.Gates)
+	svc.gatesMoved(o.Before, o.Record.Gates)
 }
 
-// gatesMoved tells of holds that have begun or ended.
-func (h *Service) gatesMoved(before, after webhook.Destination) {
-	h.logGates(before, after)
+// gatesChanged reports holds that have begun or ended.
+func (svc *Service) gatesMoved(before, after webhook.Destination) {
+	svc.logGates(before, after)
 	if len(before.NeedsOperator()) > 0 || len(after.NeedsOperator()) > 0 {
-		h.nudge()
+		svc.lookAgain()
 	}
 }
 
 // watchedStore is the store to those who change deliveries without sending.
 type watchedStore struct {
 	*sqlite.Store
-	house *Service
+	service *Service
 }
 
 // Expire counts what it ends.
 func (s watchedStore) Expire(ctx context.Context, query webhook.ExpireQuery) (webhook.Expired, error) {
 	expired, err := s.Store.Expire(ctx, query)
 	if err == nil {
-		s.house.meters.Died(query.Destination, webhook.DeadExpired, expired.Count)
-		s.house.alerter.Died(query.Destination, webhook.DeadExpired, expired.Count)
+		s.service.meters.Died(query.Destination, webhook.DeadExpired, expired.Count)
+		s.service.alerter.Died(query.Destination, webhook.DeadExpired, expired.Count)
 	}
 	return expired, err
 }
@@ -76,8 +76,8 @@ func (s watchedStore) Expire(ctx context.Context, query webhook.ExpireQuery) (we
 func (s watchedStore) Redeliver(ctx context.Context, request webhook.Redelivery) error {
 	err := s.Store.Redeliver(ctx, request)
 	if err == nil {
-		s.house.meters.Redelivered(request.Destination)
-		s.house.log.Info("operator redelivers", webhook.LogEvent, request.EventID, webhook.LogDestination, request.Destination)
+		s.service.meters.Redelivered(request.Destination)
+		s.service.log.Info("operator redelivers", webhook.LogEvent, request.EventID, webhook.LogDestination, request.Destination)
 	}
 	return err
 }
@@ -86,8 +86,8 @@ func (s watchedStore) Redeliver(ctx context.Context, request webhook.Redelivery)
 func (s watchedStore) Cancel(ctx context.Context, event webhook.ID, destination string, now time.Time) error {
 	err := s.Store.Cancel(ctx, event, destination, now)
 	if err == nil {
-		s.house.meters.Died(destination, webhook.DeadCancelled, 1)
-		s.house.log.Info("operator cancels", webhook.LogEvent, event, webhook.LogDestination, destination)
+		s.service.meters.Died(destination, webhook.DeadCancelled, 1)
+		s.service.log.Info("operator cancels", webhook.LogEvent, event, webhook.LogDestination, destination)
 	}
 	return err
 }
@@ -95,15 +95,15 @@ func (s watchedStore) Cancel(ctx context.Context, event webhook.ID, destination 
 // watchedDispatcher is the dispatcher to those who change its holds.
 type watchedDispatcher struct {
 	*dispatch.Dispatcher
-	house *Service
+	service *Service
 }
 
-// Pause tells that the hold begins.
+// Pause reports the hold that begins.
 func (d watchedDispatcher) Pause(ctx context.Context, name string) error {
 	return d.watch(name, func() error { return d.Dispatcher.Pause(ctx, name) })
 }
 
-// Resume tells which holds end.
+// Resume reports the holds that end.
 func (d watchedDispatcher) Resume(ctx context.Context, name string) error {
 	return d.watch(name, func() error { return d.Dispatcher.Resume(ctx, name) })
 }
@@ -116,30 +116,30 @@ func (d watchedDispatcher) watch(name string, change func() error) error {
 	}
 	after, err := d.Status(name, time.Now())
 	if err == nil {
-		d.house.gatesMoved(before.Destination, after.Destination)
+		d.service.gatesMoved(before.Destination, after.Destination)
 	}
 	return nil
 }
 
 // rememberAccepted reads when each source was last accepted from, so that a
 // restart does not make a silent source look alive.
-func (h *Service) rememberAccepted(ctx context.Context) error {
+func (svc *Service) rememberAccepted(ctx context.Context) error {
 	var names []string
-	for _, source := range h.settings.Sources {
+	for _, source := range svc.settings.Sources {
 		names = append(names, source.Name)
 	}
-	last, err := h.store.LastAccepted(ctx, names)
+	last, err := svc.store.LastAccepted(ctx, names)
 	if err != nil {
 		return fmt.Errorf("read when sources were last accepted from: %w", err)
 	}
 	for name, at := range last {
-		h.meters.AcceptedBefore(name, at)
+		svc.meters.AcceptedBefore(name, at)
 	}
 	return nil
 }
 
 // logAttempt writes the line of an attempt.
-func (h *Service) logAttempt(o dispatch.Observation) {
+func (svc *Service) logAttempt(o dispatch.Observation) {
 	a, d := *o.Record.Attempt, o.Record.Delivery
 	fields := []any{
 		webhook.LogEvent, d.EventID, webhook.LogSource, d.Source, webhook.LogDestination, d.Destination,
@@ -152,27 +152,27 @@ func (h *Service) logAttempt(o dispatch.Observation) {
 	if d.Reason != "" {
 		fields = append(fields, webhook.LogReason, d.Reason)
 	}
-	h.log.Info("attempt", fields...)
+	svc.log.Info("attempt", fields...)
 }
 
 // logGates writes a line for each hold that has begun or ended, and for the
 // breaker: one for the hold, not one for each delivery that waits.
-func (h *Service) logGates(before, after webhook.Destination) {
+func (svc *Service) logGates(before, after webhook.Destination) {
 	for _, hold := range after.Holds {
 		if _, held := before.Hold(hold.Reason); !held {
-			h.log.Warn("hold begins", holdFields(after.Name, hold)...)
+			svc.log.Warn("hold begins", holdFields(after.Name, hold)...)
 		}
 	}
 	for _, hold := range before.Holds {
 		if _, held := after.Hold(hold.Reason); !held {
-			h.log.Info("hold ends", webhook.LogDestination, after.Name, webhook.LogReason, hold.Reason)
+			svc.log.Info("hold ends", webhook.LogDestination, after.Name, webhook.LogReason, hold.Reason)
 		}
 	}
 	switch was, is := before.Breaker.Open(), after.Breaker.Open(); {
 	case is && !was:
-		h.log.Warn("breaker opens", breakerFields(after)...)
+		svc.log.Warn("breaker opens", breakerFields(after)...)
 	case was && !is:
-		h.log.Info("breaker closes", webhook.LogDestination, after.Name)
+		svc.log.Info("breaker closes", webhook.LogDestination, after.Name)
 	}
 }
 

@@ -10,34 +10,34 @@ import (
 	"weir/webhook"
 )
 
-// removedDestination is a destination that is not configured any more, and that deliveries
-// still wait for: it was renamed, or taken out of WEIR_DESTINATIONS too early.
-// Nothing can be sent to it, and nothing of it is given up: somebody has to
-// configure it again or cancel what waits.
+// removedDestination is a destination that is not configured any more, and that
+// deliveries still wait for: it was renamed, or taken out of WEIR_DESTINATIONS too early.
+// Nothing can be sent to it, and nothing is dropped: an operator has to configure
+// it again or cancel what waits.
 type removedDestination struct {
 	name    string
 	pending int
 }
 
-// removed lists the destinations that were configured once and are not now.
-func (h *Service) removed(ctx context.Context) ([]string, error) {
-	owned, err := h.store.Owned(ctx)
+// removed lists the destinations that were configured before and are not now.
+func (svc *Service) removed(ctx context.Context) ([]string, error) {
+	owned, err := svc.store.Owned(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the destinations that were configured once: %w", err)
+		return nil, fmt.Errorf("list the destinations that were configured before: %w", err)
 	}
-	configured := h.dispatcher.Names()
+	configured := svc.dispatcher.Names()
 	return slices.DeleteFunc(owned, func(name string) bool { return slices.Contains(configured, name) }), nil
 }
 
 // removedWaiting lists them by name.
-func (h *Service) removedWaiting(ctx context.Context, now time.Time) ([]removedDestination, error) {
-	former, err := h.removed(ctx)
+func (svc *Service) removedWaiting(ctx context.Context, now time.Time) ([]removedDestination, error) {
+	former, err := svc.removed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []removedDestination
 	for _, name := range former {
-		queue, err := h.store.Queue(ctx, name, webhook.Ceil(now))
+		queue, err := svc.store.Queue(ctx, name, webhook.Ceil(now))
 		if err != nil {
 			return nil, fmt.Errorf("count what waits for %s: %w", name, err)
 		}
@@ -48,34 +48,34 @@ func (h *Service) removedWaiting(ctx context.Context, now time.Time) ([]removedD
 	return list, nil
 }
 
-// logRemoved writes a line for each stray that a start finds.
-func (h *Service) logRemoved(ctx context.Context) {
-	list, err := h.removedWaiting(ctx, time.Now())
+// logRemoved writes a line for each removed destination that a start finds.
+func (svc *Service) logRemoved(ctx context.Context) {
+	list, err := svc.removedWaiting(ctx, time.Now())
 	if err != nil {
-		h.log.Warn("what waits for destinations that are not configured cannot be counted", webhook.LogError, err)
+		svc.log.Warn("what waits for destinations that are not configured cannot be counted", webhook.LogError, err)
 	}
 	for _, s := range list {
-		h.log.Warn("deliveries wait for a destination that is not configured any more",
+		svc.log.Warn("deliveries wait for a destination that is not configured any more",
 			webhook.LogDestination, s.name, webhook.LogPending, s.pending)
 	}
 }
 
-// watchRemoved compares the strays with those that were told of.
-func (h *Service) watchRemoved(ctx context.Context, now time.Time) {
-	list, err := h.removedWaiting(ctx, now)
+// watchRemoved compares the removed destinations with those that were announced.
+func (svc *Service) watchRemoved(ctx context.Context, now time.Time) {
+	list, err := svc.removedWaiting(ctx, now)
 	if err != nil {
-		return // the store tells of its own faults
+		return // the store reports its own faults
 	}
 	var found []alert.Active
 	for _, s := range list {
 		found = append(found, alert.Active{Condition: alert.Condition{Kind: alert.Removed, Subject: s.name}, Text: s.text()})
 	}
-	h.alerter.SetActive(alert.Removed, found, now)
+	svc.alerter.SetActive(alert.Removed, found, now)
 }
 
-// flowToRemoved returns the reasons why work for strays does not flow.
-func (h *Service) flowToRemoved(ctx context.Context, now time.Time) []string {
-	list, err := h.removedWaiting(ctx, now)
+// flowToRemoved returns the reasons why work for removed destinations does not flow.
+func (svc *Service) flowToRemoved(ctx context.Context, now time.Time) []string {
+	list, err := svc.removedWaiting(ctx, now)
 	if err != nil {
 		return []string{"what waits for destinations that are not configured cannot be counted"}
 	}
@@ -86,7 +86,7 @@ func (h *Service) flowToRemoved(ctx context.Context, now time.Time) []string {
 	return reasons
 }
 
-// text says what is the matter and what to do.
+// text says what is wrong and what to do.
 func (s removedDestination) text() string {
 	return fmt.Sprintf("destination %s: is not configured any more, but deliveries wait for it;"+
 		" configure it again, or cancel them", s.name)

@@ -21,16 +21,16 @@ const (
 var errIdle = errors.New("nothing to do for as long as WEIR_IDLE_EXIT says")
 
 // listenAll opens the listeners and logs what is in force.
-func (h *Service) listenAll(ctx context.Context, c Config) error {
+func (svc *Service) listenAll(ctx context.Context, c Config) error {
 	var err error
-	if h.listener, err = c.Listen(ctx, "tcp", h.settings.Addr); err != nil {
-		return cannotListen(h.settings.Addr, err)
+	if svc.listener, err = c.Listen(ctx, "tcp", svc.settings.Addr); err != nil {
+		return cannotListen(svc.settings.Addr, err)
 	}
-	if err := h.listenAuxiliary(ctx, c); err != nil {
-		return errors.Join(err, h.listener.Close())
+	if err := svc.listenAuxiliary(ctx, c); err != nil {
+		return errors.Join(err, svc.listener.Close())
 	}
-	h.logStart(h.listener.Addr())
-	h.logRemoved(ctx)
+	svc.logStart(svc.listener.Addr())
+	svc.logRemoved(ctx)
 	return nil
 }
 
@@ -44,7 +44,7 @@ func cannotListen(addr string, err error) error {
 
 // Run serves until ctx ends or a part fails, and then stops in the order of
 // the design.
-func (h *Service) Run(parent context.Context) error {
+func (svc *Service) Run(parent context.Context) error {
 	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
@@ -53,23 +53,23 @@ func (h *Service) Run(parent context.Context) error {
 	defer cut()
 
 	part := func(name string, run func() error) {
-		h.parts.Go(func() {
+		svc.parts.Go(func() {
 			if err := run(); err != nil {
 				stop(fmt.Errorf("%s: %w", name, err))
 			}
 		})
 	}
-	h.startAuxiliary(stop)
-	part("serve", func() error { return serveUntilClosed(h.server, h.listener) })
-	part("dispatch", func() error { return h.dispatcher.Run(sending, hard) })
-	part("housekeeping", func() error { return h.keep(sending) })
-	part("store", func() error { return h.watchStore(sending) })
-	part("watch", func() error { return h.watch(sending) })
+	svc.startAuxiliary(stop)
+	part("serve", func() error { return serveUntilClosed(svc.server, svc.listener) })
+	part("dispatch", func() error { return svc.dispatcher.Run(sending, hard) })
+	part("housekeeping", func() error { return svc.keep(sending) })
+	part("store", func() error { return svc.watchStore(sending) })
+	part("watch", func() error { return svc.watch(sending) })
 
 	<-ctx.Done()
 	cause := context.Cause(ctx)
-	h.log.Info("weir stops", webhook.LogReason, cause.Error())
-	h.drain(stopSending, cut)
+	svc.log.Info("weir stops", webhook.LogReason, cause.Error())
+	svc.drain(stopSending, cut)
 	if parent.Err() != nil || errors.Is(cause, errIdle) {
 		return nil
 	}
@@ -78,23 +78,23 @@ func (h *Service) Run(parent context.Context) error {
 
 // drain is the order of stopping: not ready, the delay, no new requests, no
 // new deliveries, and what is out may end within the grace.
-func (h *Service) drain(stopSending, cut context.CancelFunc) {
-	h.draining.Store(true)
-	if h.settings.ShutdownDelay > 0 {
-		timer := time.NewTimer(h.settings.ShutdownDelay)
+func (svc *Service) drain(stopSending, cut context.CancelFunc) {
+	svc.draining.Store(true)
+	if svc.settings.ShutdownDelay > 0 {
+		timer := time.NewTimer(svc.settings.ShutdownDelay)
 		defer timer.Stop()
 		<-timer.C
 	}
-	grace, cancel := context.WithTimeout(context.Background(), h.settings.ShutdownGrace)
+	grace, cancel := context.WithTimeout(context.Background(), svc.settings.ShutdownGrace)
 	context.AfterFunc(grace, cut)
-	if err := h.server.Shutdown(grace); err != nil {
-		h.log.Warn("requests were still coming in when the grace ended", webhook.LogError, err)
-		h.server.Close()
+	if err := svc.server.Shutdown(grace); err != nil {
+		svc.log.Warn("requests were still coming in when the grace ended", webhook.LogError, err)
+		svc.server.Close()
 	}
 	stopSending()
-	h.parts.Wait()
-	h.logStop()
-	h.stopAuxiliary(grace)
+	svc.parts.Wait()
+	svc.logStop()
+	svc.stopAuxiliary(grace)
 	cancel()
 }
 

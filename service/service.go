@@ -54,7 +54,7 @@ import (
 // maxBodiesOut bounds the bytes of all bodies on their way out at once.
 const maxBodiesOut = 40 << 20
 
-// Service is the service with all its rooms.
+// Service is a running weir.
 type Service struct {
 	settings    config.Settings
 	version     string
@@ -65,7 +65,7 @@ type Service struct {
 	stats       *handler.Stats
 	server      *http.Server
 	listener    net.Listener
-	// meters count, page shows them, and desk decides what a person is told.
+	// meters count, page shows them, and alerter decides what a person is told.
 	meters   *metrics.Meters
 	page     *metrics.Page
 	alerter  *alert.Alerter
@@ -74,7 +74,7 @@ type Service struct {
 	gatesChanged chan struct{}
 	// full has room for one hint that room is short.
 	full chan struct{}
-	// beside is what runs until everything else has ended.
+	// auxiliary runs until everything else has ended.
 	auxiliary auxiliaryServers
 	// parts are the goroutines of run.
 	parts sync.WaitGroup
@@ -110,54 +110,54 @@ func Open(ctx context.Context, c Config) (*Service, error) {
 	if c.Heap != nil {
 		c.Heap(heapOf(c.Settings))
 	}
-	h, err := open(ctx, c)
+	svc, err := open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.listenAll(ctx, c); err != nil {
-		return nil, errors.Join(err, h.Close(ctx))
+	if err := svc.listenAll(ctx, c); err != nil {
+		return nil, errors.Join(err, svc.Close(ctx))
 	}
-	return h, nil
+	return svc, nil
 }
 
 // Addr is the address that the service listens on.
-func (h *Service) Addr() net.Addr { return h.listener.Addr() }
+func (svc *Service) Addr() net.Addr { return svc.listener.Addr() }
 
-// open does all of openService but to listen.
+// open does all of Open but to listen.
 func open(ctx context.Context, c Config) (*Service, error) {
-	h := newService(c)
+	svc := newService(c)
 	s := c.Settings
 	for _, warning := range s.Warnings {
-		h.log.Warn(warning)
+		svc.log.Warn(warning)
 	}
 	var err error
-	h.store, err = sqlite.Open(ctx, sqlite.Config{
-		Path: s.Database, DedupeWindow: s.DedupeWindow, MaxBytes: databaseCap(s), Observe: h.committed,
+	svc.store, err = sqlite.Open(ctx, sqlite.Config{
+		Path: s.Database, DedupeWindow: s.DedupeWindow, MaxBytes: databaseCap(s), Observe: svc.committed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if h.inFlightLog, err = openInFlightLog(h.store.Path()); err == nil {
-		err = h.wire(ctx, c)
+	if svc.inFlightLog, err = openInFlightLog(svc.store.Path()); err == nil {
+		err = svc.wire(ctx, c)
 	}
 	if err != nil {
-		return nil, errors.Join(err, h.Close(ctx))
+		return nil, errors.Join(err, svc.Close(ctx))
 	}
-	return h, nil
+	return svc, nil
 }
 
-// newService returns a house with nothing in it but what counts and watches.
+// newService returns a service that only counts and watches: nothing is open yet.
 func newService(c Config) *Service {
 	now, s := time.Now(), c.Settings
-	h := &Service{
+	svc := &Service{
 		settings: s, version: c.Version, log: newLogger(c.Log, s), stats: handler.NewStats(), meters: metrics.New(metersOf(c, now)),
 		inflight: ratelimit.NewInflight(s.MaxInflight), gatesChanged: make(chan struct{}, 1),
 		full: make(chan struct{}, 1),
 	}
-	h.page = &metrics.Page{Refresh: h.readGauges, Meters: h.meters}
-	h.alerter = alert.New(h.alertConfig(c, now))
-	h.lastRequest.Store(now.UnixMilli())
-	return h
+	svc.page = &metrics.Page{Refresh: svc.readGauges, Meters: svc.meters}
+	svc.alerter = alert.New(svc.alertConfig(c, now))
+	svc.lastRequest.Store(now.UnixMilli())
+	return svc
 }
 
 // metersOf says which series there are.
@@ -179,68 +179,68 @@ func metersOf(from Config, now time.Time) metrics.Config {
 }
 
 // alertConfig says how messages for a person are sent.
-func (h *Service) alertConfig(from Config, now time.Time) alert.Config {
+func (svc *Service) alertConfig(from Config, now time.Time) alert.Config {
 	c := alert.Config{
-		Secrets: outbound.NewSecrets(h.settings.Secrets()...), Version: from.Version, Dial: from.Dial,
-		Log: h.log, Count: func(result alert.Result) { h.meters.Alerted(string(result)) }, Started: now,
+		Secrets: outbound.NewSecrets(svc.settings.Secrets()...), Version: from.Version, Dial: from.Dial,
+		Log: svc.log, Count: func(result alert.Result) { svc.meters.Alerted(string(result)) }, Started: now,
 	}
-	if h.settings.AlertURL != nil {
-		c.URL = h.settings.AlertURL.String()
+	if svc.settings.AlertURL != nil {
+		c.URL = svc.settings.AlertURL.String()
 	}
 	return c
 }
 
 // Close closes the store, so that the next start finds a clean stop, and then
-// the notes of what is out: what they still hold tells that start what it lacks.
-func (h *Service) Close(ctx context.Context) error {
+// the in-flight log: what it still holds tells that start what the store lacks.
+func (svc *Service) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	var errs []error
-	if err := h.store.Close(ctx); err != nil {
+	if err := svc.store.Close(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("close the store: %w", err))
 	}
-	if h.inFlightLog != nil {
-		errs = append(errs, h.inFlightLog.close())
+	if svc.inFlightLog != nil {
+		errs = append(errs, svc.inFlightLog.close())
 	}
 	return errors.Join(errs...)
 }
 
-// wire makes dispatch and the HTTP side over the open store.
-func (h *Service) wire(ctx context.Context, c Config) error {
-	routes, err := h.routes(c)
+// wire connects the dispatcher and the HTTP handlers with the open store.
+func (svc *Service) wire(ctx context.Context, c Config) error {
+	routes, err := svc.routes(c)
 	if err != nil {
 		return err
 	}
 	start := dispatch.AfterCrash
-	if h.store.CleanStart() {
+	if svc.store.CleanStart() {
 		start = dispatch.AfterStop
 	}
-	h.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{h.store, h}, Ledger: h.store, InFlightLog: h.inFlightLog, Routes: routes, Start: start,
-		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: h.log, Observe: h.sent,
+	svc.dispatcher, err = dispatch.New(ctx, dispatch.Config{
+		Queue: watchedStore{svc.store, svc}, Ledger: svc.store, InFlightLog: svc.inFlightLog, Routes: routes, Start: start,
+		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: svc.log, Observe: svc.sent,
 	})
 	if err != nil {
 		return err
 	}
-	h.alerter.Seed(h.holdsForPerson(time.Now()))
-	if err := h.rememberAccepted(ctx); err != nil {
+	svc.alerter.Seed(svc.holdsForPerson(time.Now()))
+	if err := svc.rememberAccepted(ctx); err != nil {
 		return err
 	}
-	inside, err := h.handler(ctx)
+	inside, err := svc.handler(ctx)
 	if err != nil {
 		return err
 	}
-	h.server = handler.NewServer(h.countRequests(inside), h.log)
+	svc.server = handler.NewServer(svc.countRequests(inside), svc.log)
 	return nil
 }
 
 // routes returns the destinations with their clients.
-func (h *Service) routes(c Config) ([]dispatch.Route, error) {
+func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
 	var routes []dispatch.Route
-	for _, d := range h.settings.Destinations {
+	for _, d := range svc.settings.Destinations {
 		client, err := outbound.New(outbound.Config{
 			URL: d.URL.String(), Headers: d.Headers, SigningSecret: d.SigningSecret,
-			Timeout: d.Policy.Timeout, Version: h.version, Secrets: h.settings.Secrets(),
+			Timeout: d.Policy.Timeout, Version: svc.version, Secrets: svc.settings.Secrets(),
 			Dial: c.Dial, Concurrency: d.Policy.Concurrency,
 		})
 		if err != nil {
@@ -252,48 +252,48 @@ func (h *Service) routes(c Config) ([]dispatch.Route, error) {
 }
 
 // handler returns the HTTP side.
-func (h *Service) handler(ctx context.Context) (http.Handler, error) {
+func (svc *Service) handler(ctx context.Context) (http.Handler, error) {
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
-		Header: h.settings.ClientIPHeader, Trusted: h.settings.TrustedProxies, Untold: h.warnUntrustedProxy,
+		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, Untold: svc.warnUntrustedProxy,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("client addresses: %w", err)
 	}
-	sources, allowances, err := h.sources()
+	sources, allowances, err := svc.sources()
 	if err != nil {
 		return nil, err
 	}
-	strangers := ratelimit.NewStrangers(h.settings.RefusedRate)
-	pages, err := h.pages(strangers)
+	strangers := ratelimit.NewStrangers(svc.settings.RefusedRate)
+	pages, err := svc.pages(strangers)
 	if err != nil {
 		return nil, err
 	}
-	former, err := h.removed(ctx)
+	former, err := svc.removed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return handler.New(handler.Config{
-		Sources: sources, Intake: h.store, Wake: h.dispatcher.Wake,
+		Sources: sources, Intake: svc.store, Wake: svc.dispatcher.Wake,
 		ClientAddress: address,
 		Client:        func(ctx context.Context) netip.Addr { return ratelimit.CallerOf(ctx).Addr },
 		Strangers:     strangers,
 		Allowance:     ratelimit.NewSources(allowances),
-		Inflight:      h.inflight,
-		Tokens:        handler.NewTokens(h.settings.APITokens...),
-		Events:        h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, History: h.store,
-		Operator: watchedStore{h.store, h}, Destinations: watchedDispatcher{h.dispatcher, h},
-		Downstreams: h.downstreams(), Former: former, Observe: h.received, Metrics: h.page,
+		Inflight:      svc.inflight,
+		Tokens:        handler.NewTokens(svc.settings.APITokens...),
+		Events:        svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, History: svc.store,
+		Operator: watchedStore{svc.store, svc}, Destinations: watchedDispatcher{svc.dispatcher, svc},
+		Downstreams: svc.downstreams(), Former: former, Observe: svc.received, Metrics: svc.page,
 		Waiting: dispatch.Waiting,
-		Stats:   h.stats, Ready: h.ready, Flow: h.flow, Log: h.log,
+		Stats:   svc.stats, Ready: svc.ready, Flow: svc.flow, Log: svc.log,
 		Dashboard: pages,
 	}), nil
 }
 
 // sources returns the configured senders and their allowances.
-func (h *Service) sources() (map[string]handler.Source, map[string]ratelimit.Source, error) {
+func (svc *Service) sources() (map[string]handler.Source, map[string]ratelimit.Source, error) {
 	sources, allowances := map[string]handler.Source{}, map[string]ratelimit.Source{}
-	for _, s := range h.settings.Sources {
-		verifier, err := signature.New(s.SignatureConfig(h.settings.PublicURL))
+	for _, s := range svc.settings.Sources {
+		verifier, err := signature.New(s.SignatureConfig(svc.settings.PublicURL))
 		if err != nil {
 			return nil, nil, fmt.Errorf("source %s: %w", s.Name, err)
 		}
@@ -328,9 +328,9 @@ func newSource(s config.Source, verifier *signature.Verifier) handler.Source {
 }
 
 // downstreams lists the destinations for the operator, without credentials.
-func (h *Service) downstreams() []handler.Downstream {
+func (svc *Service) downstreams() []handler.Downstream {
 	var list []handler.Downstream
-	for _, d := range h.settings.Destinations {
+	for _, d := range svc.settings.Destinations {
 		shown := *d.URL
 		shown.User, shown.RawQuery = nil, ""
 		list = append(list, handler.Downstream{Name: d.Policy.Name, URL: shown.String()})
@@ -338,8 +338,8 @@ func (h *Service) downstreams() []handler.Downstream {
 	return list
 }
 
-// warnUntrustedProxy warns that clients cannot be told apart.
-func (h *Service) warnUntrustedProxy(header string) {
-	h.log.Warn("requests come through a proxy that is not trusted, so clients cannot be told apart;"+
+// warnUntrustedProxy warns that clients cannot be distinguished.
+func (svc *Service) warnUntrustedProxy(header string) {
+	svc.log.Warn("requests come through a proxy that is not trusted, so clients cannot be distinguished;"+
 		" set WEIR_CLIENT_IP_HEADER or WEIR_TRUSTED_PROXIES", webhook.LogHeader, header)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sleep waits, and reports whether ctx still stands.
+// sleep waits, and reports whether ctx is still active.
 func sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

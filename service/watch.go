@@ -10,83 +10,81 @@ import (
 )
 
 const (
-	// watchEvery is the time between two looks at what does not tell of
-	// itself.
+	// watchEvery is the time between two looks at what sends no hint.
 	watchEvery = 15 * time.Second
 	// nearlyFull is the part of the cap at which an alert begins, roomAgain
 	// that at which it ends.
 	nearlyFull = 0.90
 	roomAgain  = 0.85
-	// rememberEvents is how many stored events tell a source's rhythm.
-	rememberEvents = webhook.MaxPage
+	// cadenceEvents is how many stored events tell a source's cadence.
+	cadenceEvents = webhook.MaxPage
 )
 
-// watch looks after what a person would want to know, until ctx ends. Gates
-// that have changed are looked at when they are nudged, the rest from time to
-// time.
-func (h *Service) watch(ctx context.Context) error {
-	h.loadCadences(ctx)
+// watch looks for what a person would want to know, until ctx ends: at gates when
+// they have changed, at the rest from time to time.
+func (svc *Service) watch(ctx context.Context) error {
+	svc.loadCadences(ctx)
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			h.watchHolds(time.Now())
+			svc.watchHolds(time.Now())
 			return nil
-		case <-h.gatesChanged:
-			h.watchHolds(time.Now())
+		case <-svc.gatesChanged:
+			svc.watchHolds(time.Now())
 		case now := <-ticker.C:
-			h.watchHolds(now)
-			h.watchRoom(ctx, now)
-			h.watchRemoved(ctx, now)
-			h.alerter.Tick(now)
+			svc.watchHolds(now)
+			svc.watchRoom(ctx, now)
+			svc.watchRemoved(ctx, now)
+			svc.alerter.Tick(now)
 		}
 	}
 }
 
-// nudge asks watch to look at the holds. It never blocks.
-func (h *Service) nudge() {
+// lookAgain asks watch to look at the holds. It never blocks.
+func (svc *Service) lookAgain() {
 	select {
-	case h.gatesChanged <- struct{}{}:
+	case svc.gatesChanged <- struct{}{}:
 	default:
 	}
 }
 
 // loadCadences reads how regularly each source has sent. A fault costs
 // alerts about silence, and nothing else.
-func (h *Service) loadCadences(ctx context.Context) {
-	for _, source := range h.settings.Sources {
-		page, err := h.store.Events(ctx, webhook.EventQuery{Source: source.Name, Limit: rememberEvents})
+func (svc *Service) loadCadences(ctx context.Context) {
+	for _, source := range svc.settings.Sources {
+		page, err := svc.store.Events(ctx, webhook.EventQuery{Source: source.Name, Limit: cadenceEvents})
 		if err != nil {
-			h.log.Debug("the rhythm of a source is not known", webhook.LogSource, source.Name, webhook.LogError, err)
+			svc.log.Debug("the cadence of a source is not known", webhook.LogSource, source.Name, webhook.LogError, err)
 			continue
 		}
 		var before alert.Cadence
 		for i := len(page.Items) - 1; i >= 0; i-- {
 			before = before.Heard(page.Items[i].Event.ReceivedAt)
 		}
-		h.alerter.Remember(source.Name, before)
+		svc.alerter.Remember(source.Name, before)
 	}
 }
 
-// watchHolds compares the holds that need a person, and the loops that do not
-// turn, with those that were told of.
-func (h *Service) watchHolds(now time.Time) {
-	h.alerter.SetActive(alert.Hold, h.holdsForPerson(now), now)
+// watchHolds compares the holds that need a person, and the loops that are stuck,
+// with those that were announced.
+func (svc *Service) watchHolds(now time.Time) {
+	svc.alerter.SetActive(alert.Hold, svc.holdsForPerson(now), now)
 	var stuck []alert.Active
-	for _, name := range h.dispatcher.Stuck(now) {
+	for _, name := range svc.dispatcher.Stuck(now) {
 		stuck = append(stuck, alert.Active{Condition: alert.Condition{Kind: alert.Stuck, Subject: name},
-			Text: fmt.Sprintf("destination %s: its dispatch loop does not turn; nothing is delivered", name)})
+			Text: fmt.Sprintf("destination %s: its delivery loop is stuck; nothing is delivered", name)})
 	}
-	h.alerter.SetActive(alert.Stuck, stuck, now)
+	svc.alerter.SetActive(alert.Stuck, stuck, now)
 }
 
 // holdsForPerson lists the holds of all destinations that need a person, but for
 // pauses: whoever paused a destination knows.
-func (h *Service) holdsForPerson(now time.Time) []alert.Active {
+func (svc *Service) holdsForPerson(now time.Time) []alert.Active {
 	var list []alert.Active
-	for _, name := range h.dispatcher.Names() {
-		status, err := h.dispatcher.Status(name, now)
+	for _, name := range svc.dispatcher.Names() {
+		status, err := svc.dispatcher.Status(name, now)
 		if err != nil {
 			continue
 		}
@@ -112,19 +110,19 @@ func holdText(name string, hold webhook.Hold) string {
 		text += " (" + hold.Rule + ")"
 	}
 	if hold.Until.IsZero() {
-		return text + "; nothing is sent until somebody resumes it or changes its settings"
+		return text + "; nothing is sent until an operator resumes it or changes its settings"
 	}
 	return text + "; one delivery tests it, from " + hold.Until.UTC().Format(time.RFC3339) + " on"
 }
 
 // watchRoom compares the size of the store with its cap.
-func (h *Service) watchRoom(ctx context.Context, now time.Time) {
-	size, err := h.store.Size(ctx)
+func (svc *Service) watchRoom(ctx context.Context, now time.Time) {
+	size, err := svc.store.Size(ctx)
 	if err != nil || size.Max == 0 {
 		return
 	}
 	limit := nearlyFull
-	if h.alerter.IsActive(alert.Condition{Kind: alert.Full, Subject: ""}) {
+	if svc.alerter.IsActive(alert.Condition{Kind: alert.Full, Subject: ""}) {
 		limit = roomAgain
 	}
 	var full []alert.Active
@@ -132,5 +130,5 @@ func (h *Service) watchRoom(ctx context.Context, now time.Time) {
 		full = append(full, alert.Active{Condition: alert.Condition{Kind: alert.Full, Subject: ""},
 			Text: fmt.Sprintf("the store is %d %% full; at the cap new events are answered 503", int(100*used))})
 	}
-	h.alerter.SetActive(alert.Full, full, now)
+	svc.alerter.SetActive(alert.Full, full, now)
 }

@@ -30,12 +30,12 @@ func BenchmarkObserveAnAcceptedEvent(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := newService(Config{Settings: s, Log: io.Discard})
+	svc := newService(Config{Settings: s, Log: io.Discard})
 	seen := handler.Observation{Source: "github", Result: webhook.ResultAccepted, Bytes: 1024, At: time.Now(), Duration: time.Millisecond}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			h.received(seen)
+			svc.received(seen)
 		}
 	})
 }

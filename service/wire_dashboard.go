@@ -9,31 +9,31 @@ import (
 	"weir/handler"
 )
 
-// pages returns the dashboard over the rooms of the house.
-func (h *Service) pages(strangers dashboard.Strangers) (http.Handler, error) {
+// pages returns the dashboard.
+func (svc *Service) pages(strangers dashboard.Strangers) (http.Handler, error) {
 	config := dashboard.Config{
 		Strangers: strangers,
-		Events:    h.store, Bodies: h.store, Deliveries: h.store, Queues: h.store, Operator: watchedStore{h.store, h},
-		Destinations: watchedDispatcher{h.dispatcher, h}, Wake: h.dispatcher.Wake, Waiting: dispatch.Waiting,
-		Minutes: h.stats.Minutes, Since: h.stats.Since(), Stuck: h.dispatcher.Stuck, StallAfter: h.settings.StallAfter,
-		Version: h.version, Log: h.log, Signatures: map[string]string{},
+		Events:    svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, Operator: watchedStore{svc.store, svc},
+		Destinations: watchedDispatcher{svc.dispatcher, svc}, Wake: svc.dispatcher.Wake, Waiting: dispatch.Waiting,
+		Minutes: svc.stats.Minutes, Since: svc.stats.Since(), Stuck: svc.dispatcher.Stuck, StallAfter: svc.settings.StallAfter,
+		Version: svc.version, Log: svc.log, Signatures: map[string]string{},
 	}
-	if len(h.settings.APITokens) > 0 {
-		config.Tokens = handler.NewTokens(h.settings.APITokens...)
+	if len(svc.settings.APITokens) > 0 {
+		config.Tokens = handler.NewTokens(svc.settings.APITokens...)
 	}
-	if h.settings.PublicURL != nil {
-		config.Origin = h.settings.PublicURL.Scheme + "://" + h.settings.PublicURL.Host
+	if svc.settings.PublicURL != nil {
+		config.Origin = svc.settings.PublicURL.Scheme + "://" + svc.settings.PublicURL.Host
 	}
-	for _, d := range h.downstreams() {
+	for _, d := range svc.downstreams() {
 		config.Downstreams = append(config.Downstreams, dashboard.Downstream(d))
 	}
-	for _, s := range h.settings.Sources {
+	for _, s := range svc.settings.Sources {
 		config.Sources = append(config.Sources, s.Name)
 		config.Signatures[s.Name] = s.Hmac.Header
 	}
 	pages, err := dashboard.New(config)
 	if err != nil {
-		return nil, fmt.Errorf("put the dashboard together: %w", err)
+		return nil, fmt.Errorf("make the dashboard: %w", err)
 	}
 	return pages, nil
 }

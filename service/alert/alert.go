@@ -31,8 +31,8 @@ import (
 	"time"
 )
 
-// repeatAfter is the least time between two messages about one matter. What
-// happens meanwhile is told in a summary after it.
+// repeatAfter is the least time between two messages about one condition. What
+// happens meanwhile is summed up in the next one.
 const repeatAfter = time.Hour
 
 // Kind is what an alert is about.
@@ -45,8 +45,8 @@ const (
 	Silent  Kind = "silent"  // a source sends nothing any more
 	Full    Kind = "full"    // the store is full, or nearly
 	Store   Kind = "store"   // the store cannot commit
-	Stuck   Kind = "stuck"   // a dispatch loop does not turn
-	Removed Kind = "stray"   // deliveries wait for a destination that is gone from the settings
+	Stuck   Kind = "stuck"   // a delivery loop is stuck
+	Removed Kind = "stray"   // deliveries wait for a destination that was removed from the settings
 	Revoked Kind = "revoked" // a sender says that it has given up
 )
 
@@ -56,9 +56,9 @@ type Condition struct {
 	Subject string
 }
 
-// was says in a sentence about the past what a matter was, for the message of
-// its end: what its beginning said, such as the time of the next try, does not
-// hold any more.
+// was says in a sentence about the past what a condition was, for the message of
+// its end: what its beginning said, such as the time of the next attempt, is not
+// true any more.
 func (m Condition) was() string {
 	switch m.Kind {
 	case Hold:
@@ -71,17 +71,17 @@ func (m Condition) was() string {
 	case Store:
 		return "the store could not commit"
 	case Stuck:
-		return fmt.Sprintf("destination %s: its dispatch loop did not turn", m.Subject)
+		return fmt.Sprintf("destination %s: its delivery loop was stuck", m.Subject)
 	case Removed:
 		return fmt.Sprintf("destination %s: was not configured any more, but deliveries waited for it", m.Subject)
 	}
 	return m.Subject // the others have no end
 }
 
-// tracker decides what to tell a person, and when. It takes no clock and sends
+// tracker decides what a person is told, and when. It takes no clock and sends
 // nothing: each method returns the messages that are due because of it.
 //
-// A matter that begins and ends gets one message for each, unless it began
+// A condition that begins and ends gets one message for each, unless it began
 // within an hour of its last message: then its coming and going is told in one
 // summary when the hour is over. Things that only happen are told at once, and
 // then summed up by the hour.
@@ -89,17 +89,17 @@ type tracker struct {
 	conditions map[Condition]*tracked
 }
 
-// tracked is what is known about a matter.
+// tracked is what is known about a condition.
 type tracked struct {
-	// text says what is the matter, in one sentence without a full stop.
+	// text says what the condition is, in one sentence without a full stop.
 	text string
-	// begun is when it began; zero while it does not stand.
+	// begun is when it began; zero while it is not active.
 	begun time.Time
-	// told says that a message said so.
+	// announced says that a message said so.
 	announced bool
 	// last is when the last message, other than of an end, was due.
 	last time.Time
-	// untold is how often it began since.
+	// unannounced is how often it began since.
 	unannounced int
 	// counts are the things that happened since, by what they were.
 	counts map[string]int
@@ -110,7 +110,7 @@ const maxCounts = 8
 
 func newTracker() *tracker { return &tracker{conditions: map[Condition]*tracked{}} }
 
-// of returns what is known about a matter.
+// of returns what is known about a condition.
 func (a *tracker) of(m Condition) *tracked {
 	c, known := a.conditions[m]
 	if !known {
@@ -120,14 +120,13 @@ func (a *tracker) of(m Condition) *tracked {
 	return c
 }
 
-// seed takes a matter that stands already for told: what a start finds is no
-// news.
+// seed marks a condition as active and announced.
 func (a *tracker) seed(m Condition, text string, since time.Time) {
 	c := a.of(m)
 	c.text, c.begun, c.announced = text, since, true
 }
 
-// begin notes that a matter stands. Saying so again changes nothing.
+// begin notes that a condition is active. Saying so again changes nothing.
 func (a *tracker) begin(m Condition, text string, now time.Time) []string {
 	c := a.of(m)
 	if !c.begun.IsZero() {
@@ -141,7 +140,7 @@ func (a *tracker) begin(m Condition, text string, now time.Time) []string {
 	return nil
 }
 
-// end notes that a matter does not stand any more.
+// end notes that a condition is not active any more.
 func (a *tracker) end(m Condition, now time.Time) []string {
 	c, known := a.conditions[m]
 	if !known || c.begun.IsZero() {
@@ -156,13 +155,13 @@ func (a *tracker) end(m Condition, now time.Time) []string {
 	return []string{fmt.Sprintf("over after %s: %s", lasted, m.was())}
 }
 
-// isActive reports whether a matter has begun and not ended.
+// isActive reports whether a condition has begun and not ended.
 func (a *tracker) isActive(m Condition) bool {
 	c, known := a.conditions[m]
 	return known && !c.begun.IsZero()
 }
 
-// active lists the matters of a kind that stand.
+// active lists the active conditions of a kind.
 func (a *tracker) active(kind Kind) []Condition {
 	var list []Condition
 	for m, c := range a.conditions {

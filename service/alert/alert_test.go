@@ -108,7 +108,7 @@ func TestAnEndSpeaksOfThePast(t *testing.T) {
 		{Silent, "github"}:        "over after 21s: source github was silent",
 		{Full, ""}:                "over after 21s: the store was full, or nearly",
 		{Store, ""}:               "over after 21s: the store could not commit",
-		{Stuck, "app"}:            "over after 21s: destination app: its dispatch loop did not turn",
+		{Stuck, "app"}:            "over after 21s: destination app: its delivery loop was stuck",
 		{Removed, "old"}:          "over after 21s: destination old: was not configured any more, but deliveries waited for it",
 	} {
 		a := newTracker()
@@ -131,7 +131,7 @@ func TestSummariesNameAFewThingsOnly(t *testing.T) {
 	}
 }
 
-// TestNoMatterIsToldTooOften: whatever comes in whatever order, a matter has at
+// TestNoMatterIsToldTooOften: whatever comes in whatever order, a condition has at
 // most one message an hour beside the end of one that was told, no end comes
 // without a beginning, and what stands is told within the hour.
 func TestNoMatterIsToldTooOften(t *testing.T) {

@@ -19,11 +19,11 @@ import (
 // maxQueued bounds the messages that wait to be sent.
 const maxQueued = 64
 
-// Alerter takes in what happens, asks [alerts] what to tell, and hands the
-// messages to whoever sends them. None of its methods blocks.
+// Alerter takes in what happens, asks a tracker what to say, and queues the
+// messages for Run. None of its methods blocks.
 type Alerter struct {
 	config Config
-	// outbox is nil when nobody is to be told: then messages are only logged.
+	// queue is nil when nobody is to be told: then messages are only logged.
 	queue chan string
 	// failing says that the last transaction failed, so that those that do not
 	// need not take the lock.
@@ -35,7 +35,7 @@ type Alerter struct {
 	closed   bool
 }
 
-// Config is what an alertDesk needs.
+// Config is what an Alerter needs.
 type Config struct {
 	// URL gets the messages; it is a secret. Without one they are only logged.
 	URL string
@@ -66,8 +66,8 @@ const (
 // Results lists every [alertResult].
 func Results() []Result { return []Result{Sent, Failed, Dropped} }
 
-// New returns a desk; it sends only when the configuration names an
-// address, and only while run runs.
+// New returns an Alerter. It sends only when the configuration names an address,
+// and only while Run runs.
 func New(c Config) *Alerter {
 	d := &Alerter{config: c, tracker: newTracker(), cadences: map[string]Cadence{}}
 	if c.URL != "" {
@@ -86,15 +86,14 @@ func (d *Alerter) Close() {
 	d.closed = true
 }
 
-// decide asks for messages, hands them over, and logs them.
+// decide asks for messages, enqueues them, and logs them.
 func (d *Alerter) decide(ask func(*tracker) []string) {
 	for _, text := range d.enqueueDue(ask) {
 		d.config.Log.Warn("alert", webhook.LogAlert, d.config.Secrets.Redact(text, maxText))
 	}
 }
 
-// enqueueDue returns the messages that were asked for, after it has handed them
-// over.
+// enqueueDue returns the messages that were asked for, after it has enqueued them.
 func (d *Alerter) enqueueDue(ask func(*tracker) []string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +104,7 @@ func (d *Alerter) enqueueDue(ask func(*tracker) []string) []string {
 	return texts
 }
 
-// enqueue puts a message into the outbox, if there is room. The caller holds mu.
+// enqueue puts a message into the queue, if there is room. The caller holds mu.
 func (d *Alerter) enqueue(text string) {
 	if d.queue == nil || d.closed {
 		return
@@ -179,14 +178,15 @@ func (d *Alerter) Committed(c store.Commit) {
 	})
 }
 
-// Active is a matter that may stand at the moment.
+// Active is a condition that is active, with a sentence about it.
 type Active struct {
 	Condition
 	Text  string
 	Since time.Time
 }
 
-// SetActive tells which matters of a kind stand now: others of it have ended.
+// SetActive says which conditions of a kind are active now: all others of the kind
+// have ended.
 func (d *Alerter) SetActive(kind Kind, now []Active, at time.Time) {
 	d.decide(func(a *tracker) []string {
 		var due []string
@@ -204,7 +204,8 @@ func (d *Alerter) SetActive(kind Kind, now []Active, at time.Time) {
 	})
 }
 
-// Seed tells which matters stand when the service starts.
+// Seed sets the conditions that are active when the service starts: they are no
+// news.
 func (d *Alerter) Seed(found []Active) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -220,7 +221,7 @@ func (d *Alerter) Tick(now time.Time) {
 		for source, r := range d.cadences {
 			if patience, _ := r.silenceThreshold(); r.silent(now, d.config.Started) {
 				due = append(due, a.begin(Condition{Silent, source}, fmt.Sprintf(
-					"source %s is silent: nothing since %s, longer than the %s that its rhythm allows",
+					"source %s is silent: nothing since %s, longer than the %s that its cadence allows",
 					source, r.last.UTC().Format(time.RFC3339), patience.Truncate(time.Second)), now)...)
 			}
 		}
@@ -228,7 +229,7 @@ func (d *Alerter) Tick(now time.Time) {
 	})
 }
 
-// IsActive reports whether a matter stands.
+// IsActive reports whether a condition is active.
 func (d *Alerter) IsActive(m Condition) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

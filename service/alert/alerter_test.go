@@ -112,7 +112,7 @@ func TestOfAKindOnlyWhatStandsNowGoesOn(t *testing.T) {
 		d.SetActive(Hold, []Active{b}, time.Now())
 		d.expect(t, "one is left", "over after 1m0s: destination a was held: auth")
 		d.SetActive(Stuck, nil, time.Now())
-		d.expect(t, "the loop turns", "over after 1m0s: destination a: its dispatch loop did not turn")
+		d.expect(t, "the loop turns", "over after 1m0s: destination a: its delivery loop was stuck")
 	})
 }
 

@@ -3,7 +3,7 @@ package alert
 import "time"
 
 const (
-	// cadenceDays is how far back the rhythm of a source is remembered: two
+	// cadenceDays is how far back the cadence of a source is remembered: two
 	// weekends.
 	cadenceDays = 14
 	// cadenceEvents is how many events make a source an active one.
@@ -33,7 +33,7 @@ type dayGap struct {
 	longest time.Duration
 }
 
-// Heard returns the rhythm after one more event.
+// Heard returns the cadence after one more event.
 func (r Cadence) Heard(at time.Time) Cadence {
 	if r.events == 0 {
 		return Cadence{first: at, last: at, events: 1}
@@ -96,7 +96,7 @@ func (r Cadence) silenceThreshold() (time.Duration, bool) {
 	return min(patience, mostSilence), true
 }
 
-// silent reports whether a source has been silent for longer than its rhythm
+// silent reports whether a source has been silent for longer than its cadence
 // allows. The time before since, when nobody could have heard it, does not
 // count.
 func (r Cadence) silent(now, since time.Time) bool {

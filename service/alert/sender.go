@@ -63,7 +63,7 @@ func (d *Alerter) Sends() bool { return d.queue != nil }
 // is left is counted as failed.
 func (d *Alerter) Run(ctx context.Context) { newSender(d.config).run(ctx, d.queue) }
 
-// run sends what is in the outbox until it is closed and empty.
+// run sends what is queued until it is closed and empty.
 func (a *sender) run(ctx context.Context, outbox <-chan string) {
 	defer a.client.CloseIdleConnections()
 	for text := range outbox {
