@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// expressAfter is how long the other slots must have was active still before
+	// expressAfter is how long the other slots must have stood still before
 	// the express slots open: requests that hang often come in a row, and
 	// while more of them come in, the newest hangs as well.
 	expressAfter = 2 * time.Second
