@@ -62,7 +62,7 @@ func (o *owner) pick(ctx context.Context, b *backlog, s slot) (webhook.Delivery,
 	var best webhook.Delivery
 	found := false
 	for _, q := range allowed.queues(b) {
-		delivery, ok, err := o.head(ctx, b, q)
+		delivery, ok, err := o.head(ctx, b, q, allowed)
 		if err != nil {
 			return best, false, err
 		}
@@ -79,7 +79,7 @@ func (o *owner) pickNewest(ctx context.Context, b *backlog, allowed budget, now 
 	if !allowed.firsts {
 		return webhook.Delivery{}, false, nil
 	}
-	d, found, err := o.head(ctx, b, &b.newest)
+	d, found, err := o.head(ctx, b, &b.newest, allowed)
 	if err != nil || !found || !b.express.admit(d, o.policy.Slots(o.gates()), now) {
 		return webhook.Delivery{}, false, err
 	}
@@ -114,8 +114,9 @@ func (a budget) queues(b *backlog) []*queue {
 }
 
 // head returns the next delivery of a queue that is not in flight and that this
-// owner can send now. It leaves the delivery in the queue.
-func (o *owner) head(ctx context.Context, b *backlog, q *queue) (webhook.Delivery, bool, error) {
+// owner can send now. It leaves the delivery in the queue. A first send that may
+// be the repeat of one which a crash has interrupted needs the retry budget.
+func (o *owner) head(ctx context.Context, b *backlog, q *queue, allowed budget) (webhook.Delivery, bool, error) {
 	if err := b.read(ctx, q, webhook.Floor(time.Now())); err != nil {
 		return webhook.Delivery{}, false, err
 	}
@@ -123,7 +124,7 @@ func (o *owner) head(ctx context.Context, b *backlog, q *queue) (webhook.Deliver
 		q.ready = q.ready[1:]
 	}
 	for _, delivery := range q.ready {
-		if !b.source.isClaimed(delivery.EventID) && o.canSend(b, delivery) {
+		if !b.source.isClaimed(delivery.EventID) && o.canSend(b, delivery) && (allowed.retries || o.isFirst(delivery)) {
 			return delivery, true, nil
 		}
 	}

@@ -29,20 +29,25 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 // be on disk: the next requests need not wait for the records of the last.
 func mostUnrecorded(p webhook.Policy) int { return 2 * p.Concurrency }
 
-// Recover is TakeOver after a process that did not stop cleanly. Requests that
-// were not recorded when it ended were counted nowhere; there were at most
-// twice CONCURRENCY of them, and so many are counted now.
-func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
+// Recover is TakeOver after a process that did not stop cleanly. The attempts that
+// were out then were counted nowhere; they are counted now. There are never more
+// than twice CONCURRENCY of them.
+func Recover(d webhook.Destination, p webhook.Policy, now time.Time, lost int) webhook.Destination {
 	d = TakeOver(d, p, now)
-	for i, window := range d.Sent {
-		d.Sent[i] = window.Add(now, min(mostUnrecorded(p), window.Rate.N))
+	lost = min(lost, mostUnrecorded(p))
+	if lost == 0 {
+		return d
 	}
-	d.Retries = d.Retries.Add(now, min(mostUnrecorded(p), d.Retries.Rate.N))
+	for i, window := range d.Sent {
+		d.Sent[i] = window.Add(now, min(lost, window.Rate.N))
+	}
+	d.Retries = d.Retries.Add(now, min(lost, d.Retries.Rate.N))
 	return d
 }
 
-// possiblySent counts the first sends after a crash that may really be repeats:
-// the requests that were out then were recorded nowhere. As many as Recover has
+// possiblySent counts the first sends after a crash that may really be repeats,
+// where the in-flight log does not tell which: after the loss of power, or on a
+// full volume. As many as Recover has
 // counted in the retry window are covered while they are in it; all others
 // count as retries.
 type possiblySent struct {

@@ -95,7 +95,7 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 		return o.dest, false
 	}
 	now := webhook.Ceil(time.Now())
-	retry := !a.delivery.First()
+	retry := !o.isFirst(a.delivery)
 	if !retry {
 		retry = o.possiblySent.counts(now)
 		o.possiblySent = o.possiblySent.next()
@@ -117,6 +117,12 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	o.unrecorded++
 	o.express.take(a.slot, now)
 	return o.dest, true
+}
+
+// isFirst reports whether the next request for a delivery is its first ever: it
+// has no attempt in the store, and none was out at a crash.
+func (o *owner) isFirst(d webhook.Delivery) bool {
+	return d.First() && o.inFlightLog.Unfinished(d.EventID, d.Destination) == 0
 }
 
 // ReserveProbe returns the destination as it must be saved before a probe
