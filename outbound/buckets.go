@@ -35,22 +35,23 @@ func (b bucket) empty() bool { return b.remaining == 0 }
 // roomy reports that the bucket shows that something is left.
 func (b bucket) roomy() bool { return b.remaining > 0 }
 
+// unknown reports that the bucket does not show what is left.
+func (b bucket) unknown() bool { return b.remaining < 0 }
+
 // long reports whether the allowance is counted over an hour or more, by its
 // length or by its name.
 func (b bucket) long() bool {
 	return b.window >= time.Hour || longName(b.head) || longName(b.tail)
 }
 
-// longName finds a day or a longer span among the words of a field name.
+// longName finds a day or a longer span in a part of a field name: "-Day",
+// "-Daily", "-24hour", "-Today", "Daylimit".
 func longName(name string) bool {
-	for part := range strings.SplitSeq(name, "-") {
-		switch part {
-		case "Day", "Daily", "Perday", "Week", "Weekly", "Month", "Monthly":
-			return true
-		}
-	}
-	return false
+	return name != "" && anyFold(name, longSpans[:])
 }
+
+// longSpans are parts of the names of long windows.
+var longSpans = [...]string{"day", "daily", "24h", "week", "month", "year"}
 
 // maxBuckets bounds the allowances of one answer. From so many fields on they
 // are read in the order of their names, so that the same are left out always.
@@ -70,6 +71,7 @@ func readBuckets(header http.Header, base time.Time) []bucket {
 		}
 	}
 	list = append(list, structuredBuckets(header, base)...)
+	list = append(list, usageBuckets(header)...)
 	if calls, ok := shopifyBucket(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {
 		list = append(list, calls)
 	}
@@ -78,21 +80,33 @@ func readBuckets(header http.Header, base time.Time) []bucket {
 
 // addField adds what a header says, if it belongs to a family.
 func addField(list []bucket, name string, values []string, base time.Time) []bucket {
-	family := strings.Index(name, "Ratelimit")
-	end := family + len("Ratelimit")
-	if family < 0 {
-		family = strings.Index(name, "Rate-Limit")
-		end = family + len("Rate-Limit")
-	}
-	if family < 0 {
+	start := familyOf(name)
+	if start < 0 {
 		return list
 	}
-	f := newField(name, end)
+	f := newField(name, start)
 	for _, value := range values[:min(len(values), maxBuckets)] {
 		f.value, f.base = value, base
 		list = f.addTo(list)
 	}
 	return list
+}
+
+// familyOf returns where the words behind the name of a family of fields begin;
+// -1 when a field tells of no allowance. Outside of the families a field has to
+// speak of a limit, or of what remains.
+func familyOf(name string) int {
+	for _, family := range [...]string{"Ratelimit", "Rate-Limit"} {
+		if i := strings.Index(name, family); i >= 0 {
+			return i + len(family)
+		}
+	}
+	for _, word := range [...]string{"-Limit", "limit-", "-Remaining", "-Left", "-Quota-"} {
+		if strings.HasPrefix(name, "X-") && strings.Contains(name, word) {
+			return len("X")
+		}
+	}
+	return -1
 }
 
 // role is what a field tells of its bucket.
@@ -113,8 +127,8 @@ type field struct {
 	base             time.Time
 }
 
-// newField takes a name apart: the words before the role belong to the head
-// of its bucket, those behind it to the tail.
+// newField takes a name apart at its last word that is a role: what stands
+// before it belongs to the head of its bucket, what is behind it to the tail.
 func newField(name string, family int) field {
 	f := field{name: name, head: name}
 	for at := family; at < len(name); {
@@ -122,14 +136,13 @@ func newField(name string, family int) field {
 		for end < len(name) && name[end] != '-' {
 			end++
 		}
-		if f.role = roleOf(name[at:end]); f.role != noRole {
-			f.head, f.tail = name[:at], name[end:]
-			break
+		if role := roleOf(name[at:end]); role != noRole {
+			f.role, f.head, f.tail = role, name[:at], name[end:]
 		}
 		at = end
 	}
 	switch f.tail {
-	case "-After", "-Ms", "-Milliseconds", "-Seconds":
+	case "-After", "-Ms", "-Milliseconds", "-Seconds", "-At", "-In", "-Time", "-Date", "-Timestamp", "-On":
 		f.tail = "" // says how to read the value, not of which bucket it is
 	}
 	return f
@@ -137,11 +150,11 @@ func newField(name string, family int) field {
 
 func roleOf(word string) role {
 	switch word {
-	case "-Limit", "-Max":
+	case "-Limit", "-Max", "-Quota", "-Dailylimit":
 		return limitRole
-	case "-Remaining":
+	case "-Remaining", "-Left", "-Available":
 		return remainingRole
-	case "-Reset", "-Interval":
+	case "-Reset", "-Interval", "-Resettime", "-Resetat", "-Resetsat":
 		// An interval is the window's length: to wait for one whole window
 		// is always enough.
 		return resetRole
@@ -164,6 +177,10 @@ func (f field) addTo(list []bucket) []bucket {
 	}
 	if i == len(list) {
 		list = append(list, bucket{head: f.head, tail: f.tail, limit: -1, remaining: -1})
+	}
+	list[i].window = max(list[i].window, windowParameter(f.value))
+	if strings.HasSuffix(f.name, "-Dailylimit") {
+		list[i].window = day
 	}
 	switch f.role {
 	case remainingRole:
@@ -203,6 +220,47 @@ func leadingCount(value string) (int64, bool) {
 		return 1, true
 	}
 	return int64(number.whole), true
+}
+
+// windowParameter reads the window behind a count as Docker Hub writes it,
+// "100;w=21600"; 0 when there is none.
+func windowParameter(value string) time.Duration {
+	_, after, found := strings.Cut(value, ";w=")
+	number, _, ok := leadingDecimal(after)
+	if !found || !ok {
+		return 0
+	}
+	return number.times(time.Second)
+}
+
+// usageBuckets reads fields with figures for several allowances: the limits
+// "200,2000" beside the usage "47,2003". The windows grow from left to right,
+// so that the last is a long one (Strava: 15 minutes, then the day).
+func usageBuckets(header http.Header) []bucket {
+	var list []bucket
+	for name, values := range header {
+		head, found := strings.CutSuffix(name, "-Usage")
+		if !found || familyOf(name) < 0 || len(values) == 0 || len(list) >= maxBuckets {
+			continue
+		}
+		usages, limits := strings.Split(values[0], ","), strings.Split(header.Get(head+"-Limit"), ",")
+		if len(usages) < 2 || len(usages) != len(limits) || len(usages) > maxBuckets {
+			continue
+		}
+		for i := range usages {
+			used, ok := leadingCount(usages[i])
+			limit, read := leadingCount(limits[i])
+			if !ok || !read || limit == 0 {
+				continue
+			}
+			b := bucket{head: head, limit: limit, remaining: max(limit-used, 0)}
+			if i == len(usages)-1 {
+				b.window = day
+			}
+			list = append(list, b)
+		}
+	}
+	return list
 }
 
 // shopifyBucket reads "39/40": a leaky bucket that drains a twentieth of its

@@ -166,6 +166,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 func (c *Client) Send(ctx context.Context, job webhook.Job) webhook.Answer {
 	start := time.Now()
 	response := c.exchange(ctx, job, start)
+	response.Sent = job.Event.Body
 	answer := Read(response, time.Now())
 	answer.Duration = time.Since(start)
 	if response.Err != nil && ctx.Err() != nil {

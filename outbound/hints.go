@@ -40,7 +40,7 @@ func explicitWait(header http.Header, base time.Time, asked webhook.Hint) webhoo
 // window ends.
 func asksToWait(name string) bool {
 	return strings.HasSuffix(name, "Retry-After") || strings.HasSuffix(name, "Retry-After-Ms") ||
-		strings.HasSuffix(name, "Reset-After")
+		strings.HasSuffix(name, "Reset-After") || strings.HasSuffix(name, "Retry-In")
 }
 
 // resetWait returns the longest time to a reset: of the empty buckets, or when
@@ -51,12 +51,28 @@ func resetWait(buckets []bucket, hint webhook.Hint, considered func(bucket) bool
 			considered = bucket.empty
 		}
 	}
+	if !anyReset(buckets, considered) {
+		// The reset may stand under a name of its own, beside a field that
+		// says that nothing is left (BigCommerce).
+		considered = bucket.unknown
+	}
 	for _, b := range buckets {
 		if considered(b) && b.from != "" {
 			hint = longer(hint, webhook.Hint{Wait: b.reset, From: b.from})
 		}
 	}
 	return hint
+}
+
+// anyReset reports whether one of the buckets that are considered tells its
+// reset.
+func anyReset(buckets []bucket, considered func(bucket) bool) bool {
+	for _, b := range buckets {
+		if considered(b) && b.from != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // anyBucket considers every reset: the answer is a limit, so one of them is

@@ -19,6 +19,9 @@ type Response struct {
 	Body []byte
 	// Cut says why the body is not whole; empty when it is.
 	Cut string
+	// Sent is the payload of the request: its words, echoed in a refusal,
+	// decide nothing and are no part of the fingerprint.
+	Sent []byte
 	// Secrets are redacted from everything that is kept.
 	Secrets Secrets
 }
@@ -40,7 +43,11 @@ func Read(r Response, now time.Time) webhook.Answer {
 	body := decodeBody(r)
 	answer := webhook.Answer{Status: r.Status, At: now}
 	facts := newFacts(r, body, Base(r.Header, now))
-	answer.Outcome, answer.Rule = facts.decide()
+	v := facts.decide()
+	answer.Outcome, answer.Rule, answer.Presumed = v.outcome, v.rule, v.presumed
+	answer.Aged = v.rule == RuleSignatureAge
+	answer.NamesPayload = facts.refusesPayload(v)
+	answer.Fingerprint = r.fingerprint(v.outcome, facts.text)
 	answer.Hint = facts.hintFor(answer)
 	// The name of a header is the downstream's word as well.
 	answer.Hint.From = r.Secrets.Redact(strings.ToValidUTF8(answer.Hint.From, ""), maxNameKept)
@@ -55,9 +62,13 @@ type facts struct {
 	status int
 	header http.Header
 	// text is the folded body, read for answers of 400 and more only.
-	text    string
-	words   words
-	buckets []bucket
+	text  string
+	words words
+	// namesField says that the body names a field of the payload, as
+	// validators do.
+	namesField bool
+	sent       payload
+	buckets    []bucket
 	// explicit is the longest wait that the answer asks for in so many
 	// words: by header, JSON member or phrase.
 	explicit webhook.Hint
@@ -72,8 +83,17 @@ func newFacts(r Response, body body, base time.Time) *facts {
 	if r.Status >= 200 && r.Status < 400 {
 		return f
 	}
-	f.text = fold(body.text, body.ending)
-	f.words = readWords(f.text, base)
+	f.text = normalise(body.text, body.ending)
+	f.sent = payload{raw: r.Sent}
+	if r.Status >= 400 && r.Status < 500 && r.Status != http.StatusTooManyRequests {
+		f.namesField = namesField(f.text)
+		f.words = readWords(withoutEchoes(f.text), &f.sent, base)
+		f.namesField = f.namesField || f.says(fieldKind)
+	} else {
+		f.words = readWords(f.text, &f.sent, base)
+	}
+	f.words.asked = longer(f.words.asked, waitsInXML(body.text, base))
+	f.words.asked = longer(f.words.asked, waitsInFields(r.Header, base))
 	f.explicit = explicitWait(r.Header, base, f.words.asked)
 	return f
 }

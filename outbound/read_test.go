@@ -59,6 +59,8 @@ func TestB33OutcomeOfEveryStatus(t *testing.T) {
 		404: webhook.OutcomeMisdirected, 405: webhook.OutcomeMisdirected, 421: webhook.OutcomeMisdirected,
 		426: webhook.OutcomeMisdirected, 501: webhook.OutcomeMisdirected, 505: webhook.OutcomeMisdirected,
 		508: webhook.OutcomeMisdirected,
+		430: webhook.OutcomeAuth, 440: webhook.OutcomeAuth, 495: webhook.OutcomeAuth, 496: webhook.OutcomeAuth, 498: webhook.OutcomeAuth,
+		419: webhook.OutcomeMisdirected, 497: webhook.OutcomeMisdirected,
 		408: webhook.OutcomeTransient, 409: webhook.OutcomeTransient, 423: webhook.OutcomeTransient,
 		424: webhook.OutcomeTransient, 425: webhook.OutcomeTransient,
 		410: webhook.OutcomeGone,
