@@ -41,6 +41,9 @@ func (c clause) kinds() kind {
 	if c.any(recordWord) || c.any(tokenWord) && !c.any(timestampWord) {
 		found &^= ageKind
 	}
+	if c.any(strangerWord) {
+		found &^= billKind | moneyKind
+	}
 	if found&fieldKind != 0 || c.any(fieldWord) {
 		found &^= guarded
 	}

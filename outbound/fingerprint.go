@@ -80,8 +80,8 @@ func nextToken(text string, at int) (start, end int) {
 		at++
 	}
 	end = at
-	for end < len(text) && isTokenText(text[end]) {
-		end++
+	for end < len(text) && (isTokenText(text[end]) || text[end] == '.' && end+1 < len(text) && isTokenText(text[end+1])) {
+		end++ // a point within a word belongs to it: "1.5", "a@example.com"
 	}
 	return at, end
 }

@@ -12,6 +12,8 @@ import (
 type Response struct {
 	// Err says why no answer came; the other members are empty then.
 	Err error
+	// raced says that a kept connection was closed as the request went out.
+	raced bool
 	// Status is the HTTP status as it was sent, also where it is invalid.
 	Status int
 	Header http.Header

@@ -221,7 +221,7 @@ func TestWaitsInBodies(t *testing.T) {
 		in("an instant", "try after 2026-11-30T12:01:00Z.", time.Minute),
 		in("an instant in JSON", `{"m":"Try after 2026-11-30T13:01:00+01:00"}`, time.Minute),
 		in("an HTTP-date", "retry after Mon, 30 Nov 2026 12:01:30 GMT!", 90*time.Second),
-		in("a spoken moment", "You will regain access on 2026-11-30 at 12:10 UTC.", 10*time.Minute),
+		in("a moment in words", "You will regain access on 2026-11-30 at 12:10 UTC.", 10*time.Minute),
 		in("no zone", "You will regain access on 2026-11-30 at 12:10.", none),
 		in("escaped", `{"m":"limit: 20\nretry in 36.4s\u002e"}`, 36400*time.Millisecond),
 		in("JSON in JSON", `{"m":"{\"retry_after\": 7}"}`, 7*time.Second),
