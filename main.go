@@ -7,8 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -17,6 +15,10 @@ import (
 	"runtime/debug"
 	"sync"
 	"syscall"
+
+	"github.com/coreos/go-systemd/v22/activation"
+
+	"weir/cli"
 )
 
 func main() {
@@ -25,7 +27,7 @@ func main() {
 	log.SetOutput(io.Discard)
 	ctx, stop := untilSignalled(context.Background())
 	defer stop()
-	os.Exit(exitStatus(run(ctx, theWorld(), os.Args[1:]), os.Stderr))
+	os.Exit(cli.ExitStatus(cli.Run(ctx, realEnv(), os.Args[1:]), os.Stderr))
 }
 
 // signalled is the cause of a stop by a signal.
@@ -47,7 +49,7 @@ func untilSignalled(parent context.Context) (context.Context, context.CancelFunc
 			cancel(signalled{first})
 		}
 		if _, more := <-signals; more {
-			os.Exit(exitFailure)
+			os.Exit(cli.ExitFailure)
 		}
 	})
 	return ctx, func() {
@@ -58,39 +60,19 @@ func untilSignalled(parent context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// The exit statuses that hosts' restart policies look at.
-const (
-	exitStopped = 0 // stopped or idle
-	exitFailure = 1
-	exitUsage   = 2 // settings or usage
-)
-
-// world is what the program sees of the outside, so that tests can give it
-// another one.
-type world struct {
-	environ []string
-	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer
-	listen  func(ctx context.Context, network, address string) (net.Listener, error)
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	// heap sets the size from which on garbage is collected at once; nil
-	// leaves it.
-	heap func(bytes int64) int64
-}
-
-// theWorld returns the real one.
-func theWorld() world {
-	w := world{
-		environ: os.Environ(),
-		stdin:   os.Stdin,
-		stdout:  os.Stdout,
-		stderr:  os.Stderr,
-		listen:  (&net.ListenConfig{}).Listen,
-		dial:    (&net.Dialer{}).DialContext,
+// realEnv is the environment of this process.
+func realEnv() cli.Env {
+	w := cli.Env{
+		Version: buildVersion(), Commit: orSetting(commit, "vcs.revision"), Date: orSetting(date, "vcs.time"),
+		Environ: os.Environ(),
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Listen:  cli.ListenInherited(activation.Files(true), (&net.ListenConfig{}).Listen),
+		Dial:    (&net.Dialer{}).DialContext,
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		w.heap = boundHeap
+		w.Heap = boundHeap
 	}
 	return w
 }
@@ -106,81 +88,40 @@ func boundHeap(bytes int64) int64 {
 	return debug.SetMemoryLimit(bytes)
 }
 
-func asksForHelp(word string) bool {
-	return word == "-h" || word == "-help" || word == "--help"
+// What the linker may write with -X main.version=… and so on. They are never
+// changed by the program.
+var (
+	version = ""
+	commit  = ""
+	date    = ""
+)
+
+// buildVersion returns the version for User-Agent and metrics: the linker's,
+// else the module's, else "devel".
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
 }
 
-// usageError is a fault of the call or of the settings: exit status 2.
-type usageError struct{ error }
-
-// Unwrap returns what was wrong.
-func (e usageError) Unwrap() error { return e.error }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
-
-// exitStatus prints an error, if there is one, and returns the status to exit
-// with.
-func exitStatus(err error, stderr io.Writer) int {
-	if err == nil {
-		return exitStopped
+// orSetting returns the linker's text, else what the go command recorded.
+func orSetting(linked, key string) string {
+	if linked != "" {
+		return linked
 	}
-	fmt.Fprintf(stderr, "weir: %v\n", err)
-	if errors.As(err, new(usageError)) {
-		return exitUsage
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
 	}
-	return exitFailure
-}
-
-// command is one word that may follow "weir".
-type command struct {
-	name string
-	// summary is a line for the help.
-	summary string
-	run     func(ctx context.Context, w world, args []string) error
-}
-
-// commands lists every command in the order of the help.
-func commands() []command {
-	return []command{
-		{"serve", "run the service (also without a word)", serveCommand},
-		{"demo", "show in half a minute what weir does to a storm; --stay keeps running", demoCommand},
-		{"flaky", "run a scripted downstream, to try weir against", flakyCommand},
-		{"send", "sign an event as a provider would, post it, and tell what becomes of it", sendCommand},
-		{"status", "tell how the service is, or what happened to an event (ID or KEY)", statusCommand},
-		{"events", "list events; --follow goes on", eventsCommand},
-		{"redeliver", "send dead deliveries again", redeliverCommand},
-		{"config", "print the effective settings, secrets masked; --check only checks", configCommand},
-		{"explain", "tell what weir makes of a request, an answer or a wait", explainCommand},
-		{"backup", "copy the database to PATH while the service runs", backupCommand},
-		{"healthcheck", "ask the service on this machine whether it can accept", healthcheckCommand},
-		{"version", "print the version", versionCommand},
-		{"help", "print commands and settings", helpCommand},
-	}
-}
-
-// run finds the command and runs it; without a word it serves.
-func run(ctx context.Context, w world, args []string) error {
-	name := "serve"
-	if len(args) > 0 {
-		name, args = args[0], args[1:]
-	}
-	switch {
-	case asksForHelp(name):
-		name = "help"
-	case name == "-version", name == "--version":
-		name = "version"
-	}
-	for _, c := range commands() {
-		if c.name != name {
-			continue
+	for _, setting := range info.Settings {
+		if setting.Key == key {
+			return setting.Value
 		}
-		if len(args) > 0 && asksForHelp(args[0]) {
-			return printCommandHelp(w.stdout, name)
-		}
-		return c.run(ctx, w, args)
 	}
-	return usagef("there is no command %q; weir help lists them", name)
+	return ""
 }

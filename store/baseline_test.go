@@ -19,7 +19,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 )
 
-// The speed of weir is told as ratios to two servers that do less. They live
+// The speed of weir is measured as ratios to two servers that do less. They live
 // here, because one of them speaks SQL, and run as processes of their own, like
 // weir, so that "make bench" measures all three alike.
 

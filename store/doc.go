@@ -1,4 +1,4 @@
-// Package store states what weir demands of the engine that keeps its events.
+// Package store states what weir requires of the engine that keeps its events.
 // The engine is in store/sqlite; the suite that any engine must pass is in
 // store/storetest.
 //
@@ -14,9 +14,8 @@
 // Uniqueness of (source, key) is decided where the event is inserted, by the
 // one writer there is, so of any number of simultaneous copies exactly one is
 // accepted and the others are duplicates of it. The key is remembered from the
-// first copy on for the
-// dedupe window, independently of the retention of bodies, and is never
-// overwritten by a repeat. A repeat with other bytes is treated as
+// first copy on for the dedupe window,
+// independently of the retention of bodies, and is never overwritten by a repeat. A repeat with other bytes is treated as
 // [weir/webhook.OnConflict] says; an event that is kept beside another has a
 // key and a window of its own. A repeat makes the event's dead deliveries
 // pending again with a fresh allowance, except those that were too large, and
@@ -60,7 +59,7 @@
 // [weir/webhook.ErrUnavailable] and the writer goes on as soon as it can; when
 // the writer itself dies every caller gets that error, and the process ends.
 // Readers never wait for it. No rows and no transaction stay open across a call
-// into another room.
+// into another package.
 //
 // # Clock
 //

@@ -170,6 +170,17 @@ func (d Destination) WithoutHold(reasons ...HoldReason) Destination {
 	return d
 }
 
+// NeedsOperator returns the holds that no waiting is expected to end soon.
+func (d Destination) NeedsOperator() []Hold {
+	var list []Hold
+	for _, hold := range d.Holds {
+		if hold.NeedsOperator {
+			list = append(list, hold)
+		}
+	}
+	return list
+}
+
 // Policy is what the operator configured for a destination's gates. The
 // settings of the same names say what each means.
 type Policy struct {

@@ -10,11 +10,11 @@ import (
 	"weir/webhook"
 )
 
-// dedupeBytes of a SHA-256 name a key: 128 bits, so that 2^40 keys have a
+// dedupeBytes of a SHA-256 identify a key: 128 bits, so that 2^40 keys have a
 // chance of 1 in 2^49 to clash.
 const dedupeBytes = 16
 
-// rowOverhead is roughly what an event takes beside its body and headers.
+// rowOverhead is roughly what an event takes in addition to its body and headers.
 const rowOverhead = 512
 
 // arrival is a webhook.Arrival made ready outside the writer.
@@ -22,11 +22,11 @@ type arrival struct {
 	webhook.Arrival
 	receivedAt int64
 	header     []byte
-	// dedupe names (source, key), variant the same with the digest of the
-	// body, for an event that is kept beside another with the same key. Both
-	// are nil without a key.
-	dedupe  []byte
-	variant []byte
+	// dedupe is the hash of (source, key); contentKey also covers the digest
+	// of the body, for an event that is kept in addition to another one with
+	// the same key. Both are nil without a key.
+	dedupe     []byte
+	contentKey []byte
 }
 
 func newArrival(in webhook.Arrival) *arrival {
@@ -40,13 +40,13 @@ func newArrival(in webhook.Arrival) *arrival {
 	}
 	a := &arrival{Arrival: in, receivedAt: millis(e.ReceivedAt), header: encodeHeader(e.Header)}
 	if e.Key != "" {
-		a.dedupe, a.variant = dedupeNames(e.Source, e.Key, e.SHA256)
+		a.dedupe, a.contentKey = dedupeNames(e.Source, e.Key, e.SHA256)
 	}
 	return a
 }
 
-// dedupeNames returns the name of a key, and of that key with one body.
-func dedupeNames(source, key string, body [sha256.Size]byte) (name, variant []byte) {
+// dedupeNames returns the hash of a key, and of that key with one body.
+func dedupeNames(source, key string, body [sha256.Size]byte) (name, contentKey []byte) {
 	text := make([]byte, 0, len(source)+1+len(key))
 	text = append(append(append(text, source...), 0), key...)
 	whole := sha256.Sum256(text)
@@ -59,7 +59,7 @@ func (a *arrival) size() int64 {
 	return a.Event.Size + int64(len(a.header)) + rowOverhead
 }
 
-// Accept stores an event with its deliveries, or recognises it as a repeat.
+// Accept stores an event with its deliveries, or recognises it as a duplicate.
 // ReceivedAt decides whether a stored key is still within the window. The
 // event's Size is taken from Body, and so is SHA256 when it is zero. Header and
 // Body must not be changed afterwards, not even when Accept returns early
@@ -73,9 +73,9 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 	}
 	a := newArrival(in)
 	var receipt webhook.Receipt
-	err := s.heavy.carry(ctx, a.Event.Size, func() error {
-		return s.writer.do(ctx, int(a.size()), func(session *session) (err error) {
-			receipt, err = session.accept(a)
+	err := s.largeBodies.one(ctx, a.Event.Size, func() error {
+		return s.writer.do(ctx, int(a.size()), func(conn *writeConn) (err error) {
+			receipt, err = conn.accept(a)
 			return err
 		})
 	})
@@ -85,33 +85,33 @@ func (s *Store) Accept(ctx context.Context, in webhook.Arrival) (webhook.Receipt
 	return receipt, nil
 }
 
-// accept decides by inserting: where the event or its key is there already the
-// statement changes nothing, and only then is it worth looking. Keys that are not
-// in their table yet are looked for before.
-func (s *session) accept(a *arrival) (webhook.Receipt, error) {
-	if a.size() > s.room {
-		return s.acceptFull(a)
+// accept decides by inserting: if the event or its key exists, the statement
+// changes nothing, and only then is the existing event read. Keys that are still
+// in the memtable are looked up first.
+func (c *writeConn) accept(a *arrival) (webhook.Receipt, error) {
+	if a.size() > c.bytesLeft {
+		return c.acceptFull(a)
 	}
-	if s.hasRecent(a.dedupe) {
-		return s.acceptKnown(a)
+	if c.inMemtable(a.dedupe) {
+		return c.acceptExisting(a)
 	}
-	inserted, err := s.insert(a, a.dedupe, nil)
+	inserted, err := c.insert(a, a.dedupe, nil)
 	if err != nil || inserted {
 		return a.accepted(), err
 	}
-	return s.acceptKnown(a)
+	return c.acceptExisting(a)
 }
 
-// acceptFull answers at the cap: repeats as ever, new events not at all.
-func (s *session) acceptFull(a *arrival) (webhook.Receipt, error) {
-	known, found, err := s.find(a)
+// acceptFull answers at the cap: duplicates as always, new events with ErrFull.
+func (c *writeConn) acceptFull(a *arrival) (webhook.Receipt, error) {
+	known, found, err := c.find(a)
 	if err != nil {
 		return webhook.Receipt{}, err
 	}
-	if !found || s.forgotten(known, a) {
+	if !found || c.forgotten(known, a) {
 		return webhook.Receipt{}, webhook.ErrFull
 	}
-	return s.acceptKnown(a)
+	return c.acceptExisting(a)
 }
 
 func (a *arrival) accepted() webhook.Receipt {
@@ -128,28 +128,28 @@ const insertPayload = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, 
 const insertDelivery = `INSERT INTO deliveries (seq, destination, state, next_at, age_from)
 	VALUES (?1, ?2, 'pending', ?3, ?3) ON CONFLICT DO NOTHING`
 
-// insert stores the event unless it, or its key, is there already.
-func (s *session) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
+// insert stores the event unless it, or its key, exists.
+func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) {
 	e := &a.Event
-	seq := s.nextPlace(a.receivedAt)
-	changed, err := s.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
+	seq := c.nextSeq(a.receivedAt)
+	changed, err := c.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
 		a.receivedAt, nullable(dedupe), e.Size, e.SHA256[:], nullable(conflictOf))
 	if err != nil || changed == 0 {
 		return false, err
 	}
-	s.keys.placed(seq)
-	if err := s.claim(dedupe, seq); err != nil {
+	c.memtable.countInsert(seq)
+	if err := c.setKey(dedupe, seq); err != nil {
 		return false, err
 	}
-	if _, err := s.execWith(len(e.Body), insertPayload, seq, a.header, e.Body); err != nil {
+	if _, err := c.execWith(len(e.Body), insertPayload, seq, a.header, e.Body); err != nil {
 		return false, err
 	}
 	for _, destination := range a.To {
-		if _, err := s.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
+		if _, err := c.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
 			return false, err
 		}
 	}
-	s.room -= a.size()
+	c.bytesLeft -= a.size()
 	return true, nil
 }
 

@@ -42,8 +42,8 @@ func BackupFile(ctx context.Context, from, to string) error {
 	return syncDirectory(filepath.Dir(to))
 }
 
-// copyDatabase fills an empty file. The connection can read only, but it is not
-// told to query only: that would forbid the copy, too.
+// copyDatabase fills an empty file. The connection is read-only, but query_only is
+// not set: that would forbid the copy, too.
 func copyDatabase(ctx context.Context, from, to string) error {
 	db := newConnector(from, "ro", common).open(1)
 	defer db.Close()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/store"
 	"weir/store/sqlite"
 	"weir/webhook"
 )
@@ -19,28 +20,28 @@ import (
 func TestWhoPrunesWhenRoomIsShortNeverMeetsTheCap(t *testing.T) {
 	const limit, events = 4 << 20, 600 // three times what the cap holds
 	var short atomic.Bool
-	store, err := sqlite.Open(t.Context(), sqlite.Config{
+	s, err := sqlite.Open(t.Context(), sqlite.Config{
 		Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit,
-		Observe: func(c sqlite.Commit) { short.Store(c.Tight) },
+		Observe: func(c store.Commit) { short.Store(c.NearlyFull) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close(context.WithoutCancel(t.Context()))
+	defer s.Close(context.WithoutCancel(t.Context()))
 	rounds := 0
 	for i := range int64(events) {
 		in := sample(i)
 		in.Event.Body = bytes.Repeat([]byte("x"), 20_000)
-		if _, err := store.Accept(t.Context(), in); err != nil {
+		if _, err := s.Accept(t.Context(), in); err != nil {
 			t.Fatalf("event %d after %d rounds of pruning: %v", i, rounds, err)
 		}
-		deliver(t, store, []webhook.Arrival{in})
+		deliver(t, s, []webhook.Arrival{in})
 		if short.Load() {
 			rounds++
-			pruneAll(t, store, sqlite.PruneQuery{Now: time.Now().Add(time.Second)})
+			pruneAll(t, s, store.PruneQuery{Now: time.Now().Add(time.Second)})
 		}
 	}
-	if size := sizeOf(t, store); size.Used() > limit {
+	if size := sizeOf(t, s); size.Used() > limit {
 		t.Errorf("%+v is more than %d", size, limit)
 	}
 	// Not all that is delivered goes: only as much as is needed.
@@ -51,57 +52,57 @@ func TestWhoPrunesWhenRoomIsShortNeverMeetsTheCap(t *testing.T) {
 
 func TestAtTheCapRepeatsAndRecordsGoOnAndDeliveredBodiesLeave(t *testing.T) {
 	const limit = 2 << 20
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close(context.WithoutCancel(t.Context()))
-	stored, refused := fillUp(t, store)
-	if used := sizeOf(t, store).Used(); used > limit+limit/8 {
+	defer s.Close(context.WithoutCancel(t.Context()))
+	stored, refused := fillUp(t, s)
+	if used := sizeOf(t, s).Used(); used > limit+limit/8 {
 		t.Errorf("%d bytes are used, want about %d", used, limit)
 	}
 	again := stored[0]
 	again.Event.ID = sample(0).Event.ID
-	if receipt, err := store.Accept(t.Context(), again); err != nil || receipt.Result != webhook.ResultDuplicate {
+	if receipt, err := s.Accept(t.Context(), again); err != nil || receipt.Result != webhook.ResultDuplicate {
 		t.Errorf("a repeat: %v, %v", receipt, err)
 	}
 	other := again
 	other.Event.Body, other.OnConflict = bytes.Repeat([]byte("y"), limit), webhook.KeepConflict
-	if _, err := store.Accept(t.Context(), other); !errors.Is(err, webhook.ErrFull) {
+	if _, err := s.Accept(t.Context(), other); !errors.Is(err, webhook.ErrFull) {
 		t.Errorf("a conflict to keep: %v", err)
 	}
-	keep := sqlite.PruneQuery{Now: time.Now().Add(time.Second)} // retention has passed for nothing
-	if n := pruneAll(t, store, keep); n != 0 {
+	keep := store.PruneQuery{Now: time.Now().Add(time.Second)} // retention has passed for nothing
+	if n := pruneAll(t, s, keep); n != 0 {
 		t.Errorf("%d undelivered payloads were removed", n)
 	}
-	deliver(t, store, stored)
-	if n := pruneAll(t, store, keep); n == 0 {
+	deliver(t, s, stored)
+	if n := pruneAll(t, s, keep); n == 0 {
 		t.Error("no delivered payload made room")
 	}
-	if receipt, err := store.Accept(t.Context(), refused); err != nil || receipt.Result != webhook.ResultAccepted {
+	if receipt, err := s.Accept(t.Context(), refused); err != nil || receipt.Result != webhook.ResultAccepted {
 		t.Errorf("afterwards: %v, %v", receipt, err)
 	}
 }
 
 // TestASmallCapIsNotEatenByTheLog: the log counts to the cap, and nothing is
-// checkpointed by itself below 8 MB. A store that is emptied again and again
+// checkpointed by itself below 8 MB. A s that is emptied again and again
 // must take as much each time.
 func TestASmallCapIsNotEatenByTheLog(t *testing.T) {
 	const limit = 2 << 20
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close(context.WithoutCancel(t.Context()))
+	defer s.Close(context.WithoutCancel(t.Context()))
 	for round := range 5 {
-		stored, _ := fillUp(t, store)
+		stored, _ := fillUp(t, s)
 		if bytes := len(stored) * 20_000; bytes < limit/2 {
 			t.Errorf("round %d: %d bytes were taken below a cap of %d", round, bytes, limit)
 		}
-		deliver(t, store, stored)
-		pruneAll(t, store, sqlite.PruneQuery{Now: time.Now().Add(time.Second)})
+		deliver(t, s, stored)
+		pruneAll(t, s, store.PruneQuery{Now: time.Now().Add(time.Second)})
 	}
-	if used := sizeOf(t, store).Used(); used > limit {
+	if used := sizeOf(t, s).Used(); used > limit {
 		t.Errorf("%d bytes are used", used)
 	}
 }
@@ -112,8 +113,8 @@ func TestASmallCapIsNotEatenByTheLog(t *testing.T) {
 func TestAReaderOutsideThatPinsTheLogCostsRoomOnly(t *testing.T) {
 	const most = 16 << 20 // what SQLite leaves of a log that begins again
 	path := filepath.Join(t.TempDir(), "weir.db")
-	store := openAt(t, path)
-	fill(t, store, 1, 10)
+	s := openAt(t, path)
+	fill(t, s, 1, 10)
 	outside, err := openPlain(path)
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +128,8 @@ func TestAReaderOutsideThatPinsTheLogCostsRoomOnly(t *testing.T) {
 	if err := reading.QueryRowContext(t.Context(), `SELECT count(*) FROM events`).Scan(&events); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, store, fill(t, store, 2000, 20_000))
-	if size := sizeOf(t, store); size.Log < 2*most {
+	deliver(t, s, fill(t, s, 2000, 20_000))
+	if size := sizeOf(t, s); size.Log < 2*most {
 		t.Errorf("the log is not pinned: %+v", size)
 	}
 	if err := reading.Rollback(); err != nil {
@@ -137,28 +138,28 @@ func TestAReaderOutsideThatPinsTheLogCostsRoomOnly(t *testing.T) {
 	// What comes next takes up the room: one commit empties the log, and
 	// another begins it again.
 	for range 5 {
-		fill(t, store, 1, 10)
+		fill(t, s, 1, 10)
 	}
-	if size := sizeOf(t, store); size.Log > most {
+	if size := sizeOf(t, s); size.Log > most {
 		t.Errorf("the reader has gone, and the log is as long as it was: %+v", size)
 	}
 }
 
 func TestTheCapHoldsWithinOneBatch(t *testing.T) {
 	const limit = 1 << 20
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "weir.db"), MaxBytes: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close(context.WithoutCancel(t.Context()))
-	release := hold(t, store)
+	defer s.Close(context.WithoutCancel(t.Context()))
+	release := hold(t, s)
 	var full atomic.Int64
 	var group sync.WaitGroup
 	for i := range int64(40) {
 		group.Go(func() {
 			in := sample(i)
 			in.Event.Body = bytes.Repeat([]byte("x"), 100_000)
-			_, err := store.Accept(t.Context(), in)
+			_, err := s.Accept(t.Context(), in)
 			switch {
 			case errors.Is(err, webhook.ErrFull):
 				full.Add(1)
@@ -167,7 +168,7 @@ func TestTheCapHoldsWithinOneBatch(t *testing.T) {
 			}
 		})
 	}
-	waitFor(t, func() bool { return store.Queued() == 40 })
+	waitFor(t, func() bool { return s.Queued() == 40 })
 	release()
 	group.Wait()
 	if n := full.Load(); n < 30 || n == 40 {
@@ -176,12 +177,12 @@ func TestTheCapHoldsWithinOneBatch(t *testing.T) {
 }
 
 // fillUp accepts events until one is refused.
-func fillUp(t *testing.T, store *sqlite.Store) (stored []webhook.Arrival, refused webhook.Arrival) {
+func fillUp(t *testing.T, s *sqlite.Store) (stored []webhook.Arrival, refused webhook.Arrival) {
 	t.Helper()
 	for i := range int64(1000) {
 		in := sample(i)
 		in.Event.Body = bytes.Repeat([]byte("x"), 20_000)
-		_, err := store.Accept(t.Context(), in)
+		_, err := s.Accept(t.Context(), in)
 		if errors.Is(err, webhook.ErrFull) {
 			return stored, in
 		}

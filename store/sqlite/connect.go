@@ -89,7 +89,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.dri
 // Driver implements driver.Connector.
 func (c *connector) Driver() driver.Driver { return c.driver }
 
-// open returns a pool of at most n connections that are kept for ever.
+// open returns a pool of at most n connections that stay open.
 func (c *connector) open(n int) *sql.DB {
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(n)
@@ -117,7 +117,7 @@ func apply(conn *sqlite3.SQLiteConn, settings []pragma) error {
 	return nil
 }
 
-// meaning says what it is when a file has another shape than weir gives it.
+// meaning explains a file whose page size or vacuum mode is not what weir sets.
 func meaning(p pragma) string {
 	if !slices.Contains(shape, p) {
 		return ""

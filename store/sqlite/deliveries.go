@@ -23,8 +23,8 @@ func (s *Store) Deliveries(ctx context.Context, query webhook.DeliveryQuery) (we
 		return webhook.DeliveryPage{}, nil
 	}
 	var page webhook.DeliveryPage
-	err = s.reads.view(ctx, func(v view) (err error) {
-		page, err = v.deliveryPage(query, after)
+	err = s.reads.readTx(ctx, func(tx readTx) (err error) {
+		page, err = tx.deliveryPage(query, after)
 		return err
 	})
 	if err != nil {
@@ -47,26 +47,26 @@ func implied(query webhook.DeliveryQuery) (webhook.DeliveryQuery, bool) {
 	return query, possible
 }
 
-// placed is a delivery with its place.
-type placed struct {
+// placedDelivery is a delivery with its seq.
+type placedDelivery struct {
 	seq      int64
 	delivery webhook.Delivery
 }
 
-func (v view) deliveryPage(query webhook.DeliveryQuery, after cursor) (webhook.DeliveryPage, error) {
+func (tx readTx) deliveryPage(query webhook.DeliveryQuery, after cursor) (webhook.DeliveryPage, error) {
 	limit := pageLimit(query.Limit)
-	walks, err := v.deliveryWalks(query, after, walk{
+	scans, err := tx.deliveryScans(query, after, indexScan{
 		within: newSpan(query.Since, query.Until),
 		limit:  limit + 1 + len(query.Except),
 	})
 	if err != nil {
 		return webhook.DeliveryPage{}, err
 	}
-	items, rest, err := v.placed(walks)
+	items, rest, err := tx.placedDeliveries(scans)
 	if err != nil {
 		return webhook.DeliveryPage{}, err
 	}
-	items = slices.DeleteFunc(items, func(p placed) bool {
+	items = slices.DeleteFunc(items, func(p placedDelivery) bool {
 		return slices.Contains(query.Except, p.delivery.EventID)
 	})
 	goOn := cursor{seq: rest}
@@ -74,22 +74,22 @@ func (v view) deliveryPage(query webhook.DeliveryQuery, after cursor) (webhook.D
 		items = items[:limit]
 		goOn = cursor{items[limit-1].seq, items[limit-1].delivery.Destination}
 	}
-	page := webhook.DeliveryPage{Items: mapped(items, func(p placed) webhook.Delivery { return p.delivery })}
+	page := webhook.DeliveryPage{Items: mapped(items, func(p placedDelivery) webhook.Delivery { return p.delivery })}
 	if goOn.seq > 0 {
 		page.Next = goOn.text(deliveryList)
 	}
 	return page, nil
 }
 
-// placed walks and returns what it found in the order of the list, and the
-// place below which not everything has been looked at.
-func (v view) placed(walks []walk) (items []placed, rest int64, err error) {
-	for _, w := range walks {
-		below, err := v.walk(w, `d.seq, `+deliveryColumns, func(rows *sql.Rows) error {
+// placedDeliveries runs the scans and returns what they found in the order of
+// the list, and the seq below which not everything has been read.
+func (tx readTx) placedDeliveries(scans []indexScan) (items []placedDelivery, rest int64, err error) {
+	for _, w := range scans {
+		below, err := tx.scan(w, `d.seq, `+deliveryColumns, func(rows *sql.Rows) error {
 			var seq int64
 			var row deliveryRow
 			err := rows.Scan(append([]any{&seq}, row.dest()...)...)
-			items = append(items, placed{seq, row.read()})
+			items = append(items, placedDelivery{seq, row.read()})
 			return err
 		})
 		if err != nil {
@@ -97,15 +97,15 @@ func (v view) placed(walks []walk) (items []placed, rest int64, err error) {
 		}
 		rest = max(rest, below)
 	}
-	items = slices.DeleteFunc(items, func(p placed) bool { return p.seq < rest })
-	slices.SortFunc(items, func(a, b placed) int {
+	items = slices.DeleteFunc(items, func(p placedDelivery) bool { return p.seq < rest })
+	slices.SortFunc(items, func(a, b placedDelivery) int {
 		return cmp.Or(cmp.Compare(b.seq, a.seq), cmp.Compare(a.delivery.Destination, b.delivery.Destination))
 	})
 	return items, rest, nil
 }
 
 // deliveryWalks chooses the indexes that fit the query.
-func (v view) deliveryWalks(query webhook.DeliveryQuery, after cursor, base walk) ([]walk, error) {
+func (tx readTx) deliveryScans(query webhook.DeliveryQuery, after cursor, base indexScan) ([]indexScan, error) {
 	base.ties = `, d.destination`
 	if query.Only != nil {
 		return only(query, after, base), nil
@@ -114,7 +114,7 @@ func (v view) deliveryWalks(query webhook.DeliveryQuery, after cursor, base walk
 		state, destination := query.State, query.Destination
 		query.State, query.Destination = "", ""
 		base.filter = deliveryFilter(query)
-		return v.unfinished(base, after, state, destination)
+		return tx.unfinishedScans(base, after, state, destination)
 	}
 	base.along, base.join, base.seq = alongDeliveries, joinEvents, `d.seq`
 	if query.Source != "" {
@@ -123,25 +123,25 @@ func (v view) deliveryWalks(query webhook.DeliveryQuery, after cursor, base walk
 		query.Source = ""
 	}
 	base.filter = deliveryFilter(query)
-	return []walk{behind(base, after)}, nil
+	return []indexScan{behind(base, after)}, nil
 }
 
-// only returns a walk for each of the events that are asked for.
-func only(query webhook.DeliveryQuery, after cursor, base walk) []walk {
+// only returns a scan for each of the requested events.
+func only(query webhook.DeliveryQuery, after cursor, base indexScan) []indexScan {
 	base.along, base.join, base.seq = alongEvents, joinDeliveries, `e.seq`
 	base.filter = deliveryFilter(query)
-	var walks []walk
+	var scans []indexScan
 	for _, id := range query.Only {
 		w := base
 		w.fixed = base.fixed.and(`e.id = +?`, id[:])
-		walks = append(walks, behind(w, after))
+		scans = append(scans, behind(w, after))
 	}
-	return walks
+	return scans
 }
 
-// behind returns the walk from a cursor on, where it meets all destinations of
+// behind returns the scan from a cursor on, where it meets all destinations of
 // an event.
-func behind(w walk, after cursor) walk {
+func behind(w indexScan, after cursor) indexScan {
 	if after.destination == "" {
 		w.within = w.within.below(after.seq)
 		return w

@@ -7,19 +7,19 @@
 // synchronous=FULL, read back on every connection). What was acknowledged
 // survives a crash of the process, and of the machine on storage that honours
 // a sync; it does not survive the loss of the volume. One process owns the
-// file: a lock beside it turns a second one away.
+// file: a lock turns a second one away.
 //
 // # Vocabulary
 //
 //   - The writer is the goroutine that owns the only writing connection; an
 //     operation is a piece of work for it, and what has gathered while it
 //     committed is the next batch: one transaction, one sync.
-//   - The session is that connection with its prepared statements and what is
+//   - writeConn is that connection with its prepared statements and what is
 //     cached while nobody else can write.
-//   - A place (seq) is an event's position in the order of receipt: its time
-//     and a counter in one number.
-//   - A key is recent until it moves, in a round with thousands of others, from
-//     the writer's memory into its table; see keys.
+//   - A seq is an event's position in the order of receipt: its time and a
+//     counter in one number.
+//   - The memtable holds the newest keys until they are flushed to their table
+//     with thousands of others; see memtable.
 //   - A payload is headers and body; it leaves before its event does, and the
 //     event that stays behind remembers the key until the dedupe window has
 //     passed.

@@ -12,8 +12,8 @@ import (
 // body, all as of one moment.
 func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
-	err := s.reads.view(ctx, func(v view) (err error) {
-		detail, err = v.detail(`e.id = +?1`, id[:])
+	err := s.reads.readTx(ctx, func(tx readTx) (err error) {
+		detail, err = tx.detail(`e.id = +?1`, id[:])
 		return err
 	})
 	if err != nil {
@@ -25,10 +25,10 @@ func (s *Store) Event(ctx context.Context, id webhook.ID) (webhook.EventDetail, 
 // EventByKey is Event by the sender's own id: the event that has the key now.
 func (s *Store) EventByKey(ctx context.Context, source, key string) (webhook.EventDetail, error) {
 	var detail webhook.EventDetail
-	seq, err := s.holder(ctx, source, key)
+	seq, err := s.keyOwner(ctx, source, key)
 	if err == nil {
-		err = s.reads.view(ctx, func(v view) (err error) {
-			detail, err = v.detail(`e.seq = +?1`, seq)
+		err = s.reads.readTx(ctx, func(tx readTx) (err error) {
+			detail, err = tx.detail(`e.seq = +?1`, seq)
 			return err
 		})
 	}
@@ -56,15 +56,15 @@ func (s *Store) Body(ctx context.Context, id webhook.ID) ([]byte, error) {
 // body reads a body of this size.
 func (s *Store) body(ctx context.Context, id webhook.ID, size int64) (body bodyBytes, err error) {
 	const query = `SELECT p.body FROM events e CROSS JOIN payloads p ON p.seq = e.seq WHERE e.id = +?1`
-	err = s.heavy.carry(ctx, size, func() error { return s.reads.row(ctx, query, []any{id[:]}, &body) })
+	err = s.largeBodies.one(ctx, size, func() error { return s.reads.row(ctx, query, []any{id[:]}, &body) })
 	return body, err
 }
 
-// event reads one event, without its body, and its place.
-func (v view) event(where string, arg any) (int64, webhook.Event, error) {
+// event reads one event, without its body, and its seq.
+func (tx readTx) event(where string, arg any) (int64, webhook.Event, error) {
 	var row eventRow
 	text := `SELECT ` + eventColumns + ` FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE ` + where
-	if err := v.row(text, []any{arg}, row.dest()...); err != nil {
+	if err := tx.row(text, []any{arg}, row.dest()...); err != nil {
 		return 0, webhook.Event{}, err
 	}
 	event, err := row.read()
@@ -72,18 +72,18 @@ func (v view) event(where string, arg any) (int64, webhook.Event, error) {
 }
 
 // detail reads one event with its histories.
-func (v view) detail(where string, arg any) (webhook.EventDetail, error) {
-	seq, event, err := v.event(where, arg)
+func (tx readTx) detail(where string, arg any) (webhook.EventDetail, error) {
+	seq, event, err := tx.event(where, arg)
 	if err != nil {
 		return webhook.EventDetail{}, err
 	}
 	detail := webhook.EventDetail{Event: event}
-	if detail.Deliveries, err = v.histories(seq); err != nil {
+	if detail.Deliveries, err = tx.histories(seq); err != nil {
 		return webhook.EventDetail{}, err
 	}
 	for i := range detail.Deliveries {
 		h := &detail.Deliveries[i]
-		if h.Attempts, err = v.attempts(seq, h.Delivery.Destination); err != nil {
+		if h.Attempts, err = tx.attempts(seq, h.Delivery.Destination); err != nil {
 			return webhook.EventDetail{}, err
 		}
 	}
@@ -91,31 +91,31 @@ func (v view) detail(where string, arg any) (webhook.EventDetail, error) {
 }
 
 // summary reads an event with its deliveries, for a list.
-func (v view) summary(seq int64) (webhook.EventDetail, error) {
-	_, event, err := v.event(`e.seq = +?1`, seq)
+func (tx readTx) summary(seq int64) (webhook.EventDetail, error) {
+	_, event, err := tx.event(`e.seq = +?1`, seq)
 	if err != nil {
 		return webhook.EventDetail{}, err
 	}
-	histories, err := v.histories(seq)
+	histories, err := tx.histories(seq)
 	return webhook.EventDetail{Event: event, Deliveries: histories}, err
 }
 
 // histories reads the deliveries of an event, without attempts.
-func (v view) histories(seq int64) ([]webhook.History, error) {
+func (tx readTx) histories(seq int64) ([]webhook.History, error) {
 	var list []webhook.Delivery
 	const query = `SELECT ` + deliveryColumns + ` FROM deliveries d JOIN events e ON e.seq = d.seq
 		WHERE d.seq = +?1 ORDER BY d.destination`
-	if err := v.each(query, []any{seq}, scanDeliveries(&list)); err != nil {
+	if err := tx.each(query, []any{seq}, scanDeliveries(&list)); err != nil {
 		return nil, err
 	}
 	return mapped(list, func(d webhook.Delivery) webhook.History { return webhook.History{Delivery: d} }), nil
 }
 
-func (v view) attempts(seq int64, destination string) ([]webhook.Attempt, error) {
+func (tx readTx) attempts(seq int64, destination string) ([]webhook.Attempt, error) {
 	var list []webhook.Attempt
 	const query = `SELECT ` + attemptColumns + ` FROM attempts
 		WHERE seq = +?1 AND destination = +?2 ORDER BY number`
-	err := v.each(query, []any{seq, destination}, func(rows *sql.Rows) error {
+	err := tx.each(query, []any{seq, destination}, func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		list = append(list, a)
 		return err

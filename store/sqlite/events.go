@@ -14,7 +14,8 @@ import (
 // Events lists events with their deliveries, newest first by the time of
 // receipt, without bodies and histories. A bad cursor is [webhook.ErrCursor].
 //
-// The key filter finds the event that has the key now and those kept beside it.
+// The key filter finds the event that has the key now and those
+// kept in addition to it.
 // A page looks at no more than a fixed number of rows; where a filter matches
 // little of much it may be short, even empty, and still have a next cursor.
 func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.EventPage, error) {
@@ -23,10 +24,10 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 		return webhook.EventPage{}, err
 	}
 	var page webhook.EventPage
-	holders, err := s.holders(ctx, query)
+	owners, err := s.keyOwners(ctx, query)
 	if err == nil {
-		err = s.reads.view(ctx, func(v view) (err error) {
-			page, err = v.eventPage(query, after, holders)
+		err = s.reads.readTx(ctx, func(tx readTx) (err error) {
+			page, err = tx.eventPage(query, after, owners)
 			return err
 		})
 	}
@@ -36,52 +37,52 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 	return page, nil
 }
 
-// eventPage reads a page; where the query has a key, holders are the places of
+// eventPage reads a page; where the query has a key, owners are the seqs of
 // the events that have it.
-func (v view) eventPage(query webhook.EventQuery, after cursor, holders []int64) (webhook.EventPage, error) {
+func (tx readTx) eventPage(query webhook.EventQuery, after cursor, owners []int64) (webhook.EventPage, error) {
 	limit := pageLimit(query.Limit)
-	base := walk{within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
+	base := indexScan{within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
 	if query.Key != "" {
-		return v.eventsOf(walksByKey(query, base, holders), limit)
+		return tx.eventsOf(scansByKey(query, base, owners), limit)
 	}
-	walks, err := v.eventWalks(query, after, base)
+	scans, err := tx.eventScans(query, after, base)
 	if err != nil {
 		return webhook.EventPage{}, err
 	}
-	return v.eventsOf(walks, limit)
+	return tx.eventsOf(scans, limit)
 }
 
-// eventsOf walks and reads what it comes by.
-func (v view) eventsOf(walks []walk, limit int) (webhook.EventPage, error) {
-	places, rest, err := v.places(walks)
+// eventsOf runs the scans and reads the events that they find.
+func (tx readTx) eventsOf(scans []indexScan, limit int) (webhook.EventPage, error) {
+	seqs, rest, err := tx.seqs(scans)
 	if err != nil {
 		return webhook.EventPage{}, err
 	}
-	if len(places) > limit {
-		places, rest = places[:limit], places[limit-1]
+	if len(seqs) > limit {
+		seqs, rest = seqs[:limit], seqs[limit-1]
 	}
 	var page webhook.EventPage
 	if rest > 0 {
 		page.Next = cursor{seq: rest}.text(eventList)
 	}
-	page.Items = make([]webhook.EventDetail, len(places))
-	for i, seq := range places {
-		if page.Items[i], err = v.summary(seq); err != nil {
+	page.Items = make([]webhook.EventDetail, len(seqs))
+	for i, seq := range seqs {
+		if page.Items[i], err = tx.summary(seq); err != nil {
 			return webhook.EventPage{}, err
 		}
 	}
 	return page, nil
 }
 
-// places walks and returns what it found, newest first and each place once,
-// and the place below which not everything has been looked at. Each walk is in
+// seqs runs the scans and returns what they found, newest first and each seq
+// once, and the seq below which not everything has been read. Each scan is in
 // order, so the newest of all of them are the newest.
-func (v view) places(walks []walk) (places []int64, rest int64, err error) {
-	for _, w := range walks {
-		below, err := v.walk(w, w.seq, func(rows *sql.Rows) error {
+func (tx readTx) seqs(scans []indexScan) (seqs []int64, rest int64, err error) {
+	for _, w := range scans {
+		below, err := tx.scan(w, w.seq, func(rows *sql.Rows) error {
 			var seq int64
 			err := rows.Scan(&seq)
-			places = append(places, seq)
+			seqs = append(seqs, seq)
 			return err
 		})
 		if err != nil {
@@ -89,18 +90,18 @@ func (v view) places(walks []walk) (places []int64, rest int64, err error) {
 		}
 		rest = max(rest, below)
 	}
-	places = slices.DeleteFunc(places, func(seq int64) bool { return seq < rest })
-	slices.SortFunc(places, func(a, b int64) int { return cmp.Compare(b, a) })
-	return slices.Compact(places), rest, nil
+	seqs = slices.DeleteFunc(seqs, func(seq int64) bool { return seq < rest })
+	slices.SortFunc(seqs, func(a, b int64) int { return cmp.Compare(b, a) })
+	return slices.Compact(seqs), rest, nil
 }
 
 // eventWalks chooses the indexes that fit the query.
-func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]walk, error) {
+func (tx readTx) eventScans(query webhook.EventQuery, after cursor, base indexScan) ([]indexScan, error) {
 	if query.State == webhook.Pending || query.State == webhook.Dead {
 		if query.Source != "" {
 			base.filter = base.filter.and(`e.source = +?`, query.Source)
 		}
-		return v.unfinished(base, after, query.State, query.Destination)
+		return tx.unfinishedScans(base, after, query.State, query.Destination)
 	}
 	base.along, base.seq = alongEvents, `e.seq`
 	if query.Source != "" {
@@ -108,12 +109,12 @@ func (v view) eventWalks(query webhook.EventQuery, after cursor, base walk) ([]w
 		base.fixed = base.fixed.and(`e.source = +?`, query.Source)
 	}
 	base.filter = hasDelivery(query)
-	return []walk{base}, nil
+	return []indexScan{base}, nil
 }
 
-// holders finds the events that have the key of a query: of its source, or of
+// keyOwners finds the events that have the key of a query: of its source, or of
 // every source that there is.
-func (s *Store) holders(ctx context.Context, query webhook.EventQuery) ([]int64, error) {
+func (s *Store) keyOwners(ctx context.Context, query webhook.EventQuery) ([]int64, error) {
 	if query.Key == "" {
 		return nil, nil
 	}
@@ -124,41 +125,41 @@ func (s *Store) holders(ctx context.Context, query webhook.EventQuery) ([]int64,
 			return nil, err
 		}
 	}
-	var places []int64
+	var seqs []int64
 	for _, source := range sources {
-		seq, err := s.holder(ctx, source, query.Key)
+		seq, err := s.keyOwner(ctx, source, query.Key)
 		if errors.Is(err, webhook.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, seq)
+		seqs = append(seqs, seq)
 	}
-	return places, nil
+	return seqs, nil
 }
 
 // sources lists every source that has an event.
 func (s *Store) sources(ctx context.Context) (names []string, err error) {
-	err = s.reads.view(ctx, func(v view) error {
-		names, err = v.names(allSources)
+	err = s.reads.readTx(ctx, func(tx readTx) error {
+		names, err = tx.names(allSources)
 		return err
 	})
 	return names, err
 }
 
-// walksByKey goes to the events that have the key, and to those kept beside
+// scansByKey finds the events that have the key, and those kept in addition to
 // them.
-func walksByKey(query webhook.EventQuery, base walk, holders []int64) []walk {
+func scansByKey(query webhook.EventQuery, base indexScan, owners []int64) []indexScan {
 	base.along, base.seq, base.filter = alongEvents, `e.seq`, hasDelivery(query)
-	var walks []walk
-	for _, seq := range holders {
-		first, beside := base, base
+	var scans []indexScan
+	for _, seq := range owners {
+		first, kept := base, base
 		first.fixed = base.fixed.and(`e.seq = +?`, seq)
-		beside.fixed = base.fixed.and(`e.conflict_of = (SELECT id FROM events WHERE seq = +?)`, seq)
-		walks = append(walks, first, beside)
+		kept.fixed = base.fixed.and(`e.conflict_of = (SELECT id FROM events WHERE seq = +?)`, seq)
+		scans = append(scans, first, kept)
 	}
-	return walks
+	return scans
 }
 
 // hasDelivery is the condition that an event has a delivery with the query's

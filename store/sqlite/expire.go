@@ -29,35 +29,35 @@ func (s *Store) expire(ctx context.Context, query webhook.ExpireQuery, done *web
 	if err := s.reads.row(ctx, oldestAge, []any{query.Destination}, &oldest); err != nil {
 		return err
 	}
-	done.Oldest = optionalMoment(oldest)
+	done.Oldest = optionalTime(oldest)
 	if !oldest.Valid || oldest.Int64 > query.AgeBefore.UnixMilli() {
 		return nil
 	}
-	return s.writer.do(ctx, 0, func(session *session) (err error) {
-		*done, err = session.expire(query)
+	return s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
+		*done, err = conn.expire(query)
 		return err
 	})
 }
 
-func (s *session) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
+func (c *writeConn) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
 	var done webhook.Expired
-	old, err := s.tooOld(query)
+	old, err := c.tooOld(query)
 	if err != nil {
 		return done, err
 	}
 	const end = `UPDATE deliveries SET state = 'dead', reason = 'expired', detail = ?3, finished_at = ?4
 		WHERE seq = +?1 AND destination = +?2`
 	for _, seq := range old {
-		if _, err := s.exec(end, seq, query.Destination, query.Detail, millis(query.Now)); err != nil {
+		if _, err := c.exec(end, seq, query.Destination, query.Detail, millis(query.Now)); err != nil {
 			return done, err
 		}
 	}
 	done.Count = len(old)
 	var oldest sql.NullInt64
-	if _, err := s.row(oldestAge, []any{query.Destination}, &oldest); err != nil {
+	if _, err := c.row(oldestAge, []any{query.Destination}, &oldest); err != nil {
 		return done, err
 	}
-	done.Oldest = optionalMoment(oldest)
+	done.Oldest = optionalTime(oldest)
 	return done, nil
 }
 
@@ -66,20 +66,20 @@ const expireCandidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY delive
 	WHERE d.state = 'pending' AND d.destination = +?1 AND d.age_from <= ?2
 	ORDER BY d.age_from, d.seq LIMIT +?3`
 
-// tooOld returns the places of what the query ends, oldest first.
-func (s *session) tooOld(query webhook.ExpireQuery) ([]int64, error) {
-	var places []int64
+// tooOld returns the seqs of what the query ends, oldest first.
+func (c *writeConn) tooOld(query webhook.ExpireQuery) ([]int64, error) {
+	var seqs []int64
 	args := []any{query.Destination, query.AgeBefore.UnixMilli(), query.Limit + len(query.Except)}
-	err := s.each(expireCandidates, args, func(rows *sql.Rows) error {
+	err := c.each(expireCandidates, args, func(rows *sql.Rows) error {
 		var seq int64
 		var id []byte
 		if err := rows.Scan(&seq, &id); err != nil {
 			return err
 		}
-		if len(places) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
-			places = append(places, seq)
+		if len(seqs) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
+			seqs = append(seqs, seq)
 		}
 		return nil
 	})
-	return places, err
+	return seqs, err
 }

@@ -18,20 +18,20 @@ type gates struct {
 	Retries     windowGate    `json:"retries"`
 	Sent        []windowGate  `json:"sent,omitempty"`
 	Pace        paceGate      `json:"pace"`
-	RampFrom    stamp         `json:"ramp_from"`
+	RampFrom    unixMillis    `json:"ramp_from"`
 	Slots       int           `json:"slots,omitempty"`
 	Wins        int           `json:"wins,omitempty"`
 	Misdirected int           `json:"misdirected,omitempty"`
 	Sizes       webhook.Sizes `json:"sizes"`
-	LastSentAt  stamp         `json:"last_sent_at"`
-	LastSuccess stamp         `json:"last_success"`
+	LastSentAt  unixMillis    `json:"last_sent_at"`
+	LastSuccess unixMillis    `json:"last_success"`
 	LastProbed  webhook.ID    `json:"last_probed"`
 }
 
 type holdGate struct {
 	Reason        webhook.HoldReason `json:"reason"`
-	Since         stamp              `json:"since"`
-	Until         stamp              `json:"until"`
+	Since         unixMillis         `json:"since"`
+	Until         unixMillis         `json:"until"`
 	From          string             `json:"from,omitempty"`
 	Probes        int                `json:"probes,omitempty"`
 	Step          int                `json:"step,omitempty"`
@@ -42,8 +42,8 @@ type holdGate struct {
 }
 
 type breakerGate struct {
-	OpenSince stamp            `json:"open_since"`
-	Until     stamp            `json:"until"`
+	OpenSince unixMillis       `json:"open_since"`
+	Until     unixMillis       `json:"until"`
 	Trials    int              `json:"trials,omitempty"`
 	Step      int              `json:"step,omitempty"`
 	InARow    int              `json:"in_a_row,omitempty"`
@@ -53,9 +53,9 @@ type breakerGate struct {
 }
 
 type tallyGate struct {
-	At        stamp `json:"at"`
-	Failures  int   `json:"failures,omitempty"`
-	Successes int   `json:"successes,omitempty"`
+	At        unixMillis `json:"at"`
+	Failures  int        `json:"failures,omitempty"`
+	Successes int        `json:"successes,omitempty"`
 }
 
 type windowGate struct {
@@ -64,22 +64,22 @@ type windowGate struct {
 }
 
 type markGate struct {
-	First stamp `json:"first"`
-	Last  stamp `json:"last"`
-	N     int   `json:"n"`
+	First unixMillis `json:"first"`
+	Last  unixMillis `json:"last"`
+	N     int        `json:"n"`
 }
 
 type paceGate struct {
-	NotBefore    stamp         `json:"not_before"`
+	NotBefore    unixMillis    `json:"not_before"`
 	Spacing      time.Duration `json:"spacing,omitempty"`
-	SpacingUntil stamp         `json:"spacing_until"`
+	SpacingUntil unixMillis    `json:"spacing_until"`
 }
 
-// stamp is a time as a number of UTC milliseconds, null for the zero time.
-type stamp struct{ time.Time }
+// unixMillis is a time as a number of UTC milliseconds, null for the zero time.
+type unixMillis struct{ time.Time }
 
 // MarshalJSON implements json.Marshaler.
-func (s stamp) MarshalJSON() ([]byte, error) {
+func (s unixMillis) MarshalJSON() ([]byte, error) {
 	if s.IsZero() {
 		return []byte("null"), nil
 	}
@@ -87,14 +87,14 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *stamp) UnmarshalJSON(text []byte) error {
+func (s *unixMillis) UnmarshalJSON(text []byte) error {
 	var ms *int64
 	if err := json.Unmarshal(text, &ms); err != nil {
 		return err
 	}
 	s.Time = time.Time{}
 	if ms != nil {
-		s.Time = moment(*ms)
+		s.Time = timeAt(*ms)
 	}
 	return nil
 }
@@ -107,14 +107,14 @@ func encodeGates(d webhook.Destination) (string, error) {
 		Breaker:     toBreaker(d.Breaker),
 		Retries:     toWindow(d.Retries),
 		Sent:        mapped(d.Sent, toWindow),
-		Pace:        paceGate{stamp{d.Pace.NotBefore}, d.Pace.Spacing, stamp{d.Pace.SpacingUntil}},
-		RampFrom:    stamp{d.RampFrom},
+		Pace:        paceGate{unixMillis{d.Pace.NotBefore}, d.Pace.Spacing, unixMillis{d.Pace.SpacingUntil}},
+		RampFrom:    unixMillis{d.RampFrom},
 		Slots:       d.Slots,
 		Wins:        d.Wins,
 		Misdirected: d.Misdirected,
 		Sizes:       d.Sizes,
-		LastSentAt:  stamp{d.LastSentAt},
-		LastSuccess: stamp{d.LastSuccess},
+		LastSentAt:  unixMillis{d.LastSentAt},
+		LastSuccess: unixMillis{d.LastSuccess},
 		LastProbed:  d.LastProbed,
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func mapped[A, B any](in []A, f func(A) B) []B {
 
 func toHold(h webhook.Hold) holdGate {
 	return holdGate{
-		Reason: h.Reason, Since: stamp{h.Since}, Until: stamp{h.Until}, From: h.From,
+		Reason: h.Reason, Since: unixMillis{h.Since}, Until: unixMillis{h.Until}, From: h.From,
 		Probes: h.Probes, Step: h.Step, NeedsOperator: h.NeedsOperator,
 		Status: h.Status, Rule: h.Rule, Evidence: h.Evidence,
 	}
@@ -175,10 +175,10 @@ func fromHold(h holdGate) webhook.Hold {
 
 func toBreaker(b webhook.Breaker) breakerGate {
 	return breakerGate{
-		OpenSince: stamp{b.OpenSince}, Until: stamp{b.Until},
+		OpenSince: unixMillis{b.OpenSince}, Until: unixMillis{b.Until},
 		Trials: b.Trials, Step: b.Step, InARow: b.InARow,
 		Recent: mapped(b.Recent, func(t webhook.Tally) tallyGate {
-			return tallyGate{stamp{t.At}, t.Failures, t.Successes}
+			return tallyGate{unixMillis{t.At}, t.Failures, t.Successes}
 		}),
 		Rule: b.Rule, Evidence: b.Evidence,
 	}
@@ -197,7 +197,7 @@ func fromBreaker(b breakerGate) webhook.Breaker {
 
 func toWindow(w webhook.Window) windowGate {
 	return windowGate{Rate: w.Rate, Marks: mapped(w.Marks, func(m webhook.Mark) markGate {
-		return markGate{stamp{m.First}, stamp{m.Last}, m.N}
+		return markGate{unixMillis{m.First}, unixMillis{m.Last}, m.N}
 	})}
 }
 

@@ -98,33 +98,33 @@ func TestTimesAreRoundedUpAndZeroStaysZero(t *testing.T) {
 		{time.UnixMilli(-1).Add(-1), time.UnixMilli(-1)},
 		{time.Date(2026, 11, 1, 1, 30, 0, 0, kathmandu), time.Date(2026, 10, 31, 19, 45, 0, 0, time.UTC)},
 	} {
-		if got := moment(millis(c.in)); !got.Equal(c.want) || got.Location() != time.UTC {
+		if got := timeAt(millis(c.in)); !got.Equal(c.want) || got.Location() != time.UTC {
 			t.Errorf("%v comes back as %v, want %v", c.in, got, c.want)
 		}
 	}
-	if !moment(millis(time.Time{})).IsZero() {
+	if !timeAt(millis(time.Time{})).IsZero() {
 		t.Error("the zero time is not zero any more")
 	}
 }
 
 func TestPlacesAreInTheOrderOfTimeAndNeverOverflow(t *testing.T) {
 	ordered := func(a, b int64) bool {
-		pa, pb := place(a), place(b)
+		pa, pb := seqAt(a), seqAt(b)
 		return pa >= 0 && pb >= 0 && (a > b || pa <= pb)
 	}
 	if err := quick.Check(ordered, nil); err != nil {
 		t.Error(err)
 	}
-	s := session{counter: counterMask - 2}
+	s := writeConn{counter: counterMask - 2}
 	seen := map[int64]bool{}
 	for range 10 {
-		p := s.nextPlace(1000)
-		if seen[p] || p < place(1000) || p >= place(1001) {
+		p := s.nextSeq(1000)
+		if seen[p] || p < seqAt(1000) || p >= seqAt(1001) {
 			t.Errorf("place %d is taken or not within its millisecond", p)
 		}
 		seen[p] = true
 	}
-	if p := place(math.MaxInt64); p+counterMask < p {
+	if p := seqAt(math.MaxInt64); p+counterMask < p {
 		t.Error("the last place overflows")
 	}
 }
@@ -209,8 +209,8 @@ func TestTheHotQueriesSearchAndNeitherScanNorSort(t *testing.T) {
 		{oldestAge, []any{"app"}},
 		{expireCandidates, []any{"app", 0, 1}},
 		{loadQuery, []any{[]byte{}, "app"}},
-		{standingQuery, []any{[]byte{}, "app"}},
-		{selectKnown + `WHERE seq = +?1`, []any{0}}, {keyTable, []any{[]byte{}}},
+		{currentDeliveryQuery, []any{[]byte{}, "app"}},
+		{selectExisting + `WHERE seq = +?1`, []any{0}}, {keyTable, []any{[]byte{}}},
 		{newestOfSource, []any{"github"}},
 		{payloadCandidates, []any{0, 1, 2, 3, 4}},
 		{eventCandidates, []any{0, 1, 2}},
@@ -239,22 +239,22 @@ func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
 	}
 	defer store.Close(context.WithoutCancel(t.Context()))
 	now := time.Now()
-	base := walk{within: newSpan(now, now), limit: 51}
-	err = store.reads.view(t.Context(), func(v view) error {
+	base := indexScan{within: newSpan(now, now), limit: 51}
+	err = store.reads.readTx(t.Context(), func(tx readTx) error {
 		for _, query := range []webhook.EventQuery{
 			{}, {Source: "a"}, {State: webhook.Dead, Destination: "d"},
 			{State: webhook.Dead, Destination: "d", Source: "a"}, {State: webhook.Delivered}, {Destination: "d", Source: "a"},
 		} {
-			walks, err := v.eventWalks(query, cursor{seq: 1}, base)
+			scans, err := tx.eventScans(query, cursor{seq: 1}, base)
 			if err != nil {
 				return err
 			}
-			for _, w := range walks {
+			for _, w := range scans {
 				text, args := w.query(w.seq)
 				wantSearches(t, store, text, args...)
 			}
 		}
-		for _, w := range walksByKey(webhook.EventQuery{State: webhook.Dead}, base, []int64{7}) {
+		for _, w := range scansByKey(webhook.EventQuery{State: webhook.Dead}, base, []int64{7}) {
 			text, args := w.query(w.seq)
 			wantSearches(t, store, text, args...)
 		}
@@ -262,11 +262,11 @@ func TestListsSearchAndNeitherScanNorSort(t *testing.T) {
 			{}, {Source: "a"}, {Destination: "d"}, {State: webhook.Dead, Destination: "d", Reason: webhook.DeadExpired},
 			{State: webhook.Pending, Destination: "d", Source: "a", Due: webhook.DueNow}, {Only: []webhook.ID{{1}}},
 		} {
-			walks, err := v.deliveryWalks(query, cursor{1, "d"}, base)
+			scans, err := tx.deliveryScans(query, cursor{1, "d"}, base)
 			if err != nil {
 				return err
 			}
-			for _, w := range walks {
+			for _, w := range scans {
 				text, args := w.query(deliveryColumns)
 				wantSearches(t, store, text, args...)
 			}
@@ -346,22 +346,22 @@ func TestASettingThatIsNotInForceIsRefused(t *testing.T) {
 
 func TestFaultsAreToldApart(t *testing.T) {
 	for _, c := range []struct {
-		err                     error
-		refused, passing, fatal bool
+		err                         error
+		rejection, transient, fatal bool
 	}{
-		{err: webhook.ErrFenced, refused: true},
-		{err: webhook.ErrFull, refused: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrBusy}, passing: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrFull}, passing: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrIoErr}, passing: true},
-		{err: sqlite3.Error{Code: sqlite3.ErrReadonly}, passing: true},
+		{err: webhook.ErrFenced, rejection: true},
+		{err: webhook.ErrFull, rejection: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrBusy}, transient: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrFull}, transient: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrIoErr}, transient: true},
+		{err: sqlite3.Error{Code: sqlite3.ErrReadonly}, transient: true},
 		{err: sqlite3.Error{Code: sqlite3.ErrCorrupt}, fatal: true},
 		{err: sqlite3.Error{Code: sqlite3.ErrConstraint}},
 		{err: errors.New("any other")},
 	} {
 		err := errors.Join(c.err)
-		if refused(err) != c.refused || passing(err) != c.passing || fatal(err) != c.fatal {
-			t.Errorf("%v: refused %v, passing %v, fatal %v", c.err, refused(err), passing(err), fatal(err))
+		if rejection(err) != c.rejection || transient(err) != c.transient || fatal(err) != c.fatal {
+			t.Errorf("%v: rejection %v, transient %v, fatal %v", c.err, rejection(err), transient(err), fatal(err))
 		}
 	}
 }
@@ -373,7 +373,7 @@ func TestB63EveryFaultOfAPathHasARemedy(t *testing.T) {
 		syscall.EPERM:  "chown",
 		syscall.ENOENT: "mount the volume",
 		syscall.EISDIR: "name a file",
-		syscall.ENOSPC: "make room",
+		syscall.ENOSPC: "free space",
 		syscall.EIO:    "check the path",
 	} {
 		said := notUsable("database", "/data/weir.db", &fs.PathError{Op: "open", Path: "/data/weir.db", Err: err}).Error()

@@ -53,9 +53,9 @@ func (l *loads) read(ctx context.Context, one *load) error {
 	batch := l.waiting
 	l.waiting = nil
 	l.mu.Unlock()
-	err := l.readers.view(context.WithoutCancel(ctx), func(v view) error {
+	err := l.readers.readTx(context.WithoutCancel(ctx), func(tx readTx) error {
 		for _, each := range batch {
-			each.err = each.from(v)
+			each.err = each.from(tx)
 		}
 		return nil
 	})
@@ -69,7 +69,7 @@ func (l *loads) read(ctx context.Context, one *load) error {
 }
 
 // from reads what is asked for.
-func (l *load) from(v view) error {
+func (l *load) from(tx readTx) error {
 	var (
 		body     bodyBytes
 		event    eventRow
@@ -77,7 +77,7 @@ func (l *load) from(v view) error {
 		err      error
 	)
 	dest := append([]any{&body}, append(event.dest(), delivery.dest()...)...)
-	if err = v.row(loadQuery, []any{l.id[:], l.destination}, dest...); err != nil {
+	if err = tx.row(loadQuery, []any{l.id[:], l.destination}, dest...); err != nil {
 		return err
 	}
 	if l.event, err = event.read(); err != nil {
@@ -89,7 +89,7 @@ func (l *load) from(v view) error {
 
 // Load returns all that is needed to send one request: the event with headers
 // and body, and the delivery. [webhook.ErrNotFound] when there is no such
-// delivery; a payload that retention has removed is told by Event.BodyGone.
+// delivery; Event.BodyGone is set for a payload that retention has removed.
 func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (webhook.Event, webhook.Delivery, error) {
 	if ctx.Err() != nil {
 		return webhook.Event{}, webhook.Delivery{}, context.Cause(ctx)
@@ -116,4 +116,29 @@ func (s *Store) addLarge(ctx context.Context, e *webhook.Event) error {
 	}
 	e.Body = body
 	return err
+}
+
+// largeBody is the size from which a body passes through largeBodies.
+const largeBody = 4 << 20
+
+// largeBodies is a semaphore that lets one large body at a time into SQLite or out of it: on the way
+// SQLite and its driver have up to three copies, and two bodies of 25 MiB at
+// once would need more memory than a small machine has. Nobody who holds it
+// keeps a reader or the writer waiting.
+type largeBodies chan struct{}
+
+func newLargeBodies() largeBodies { return make(largeBodies, 1) }
+
+// one runs f when no other large body is on its way.
+func (b largeBodies) one(ctx context.Context, size int64, f func() error) error {
+	if size < largeBody {
+		return f()
+	}
+	select {
+	case b <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for another large body: %w", unavailable(context.Cause(ctx)))
+	}
+	defer func() { <-b }()
+	return f()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // the database, and closing any other descriptor of that file would drop them.
 type lockFile struct{ file *os.File }
 
-// lock takes the lock beside the database or says at once who has it.
+// lock takes the lock or returns at once an error that names its holder.
 func lock(database string) (lockFile, error) {
 	path := database + ".lock"
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
@@ -47,7 +48,7 @@ func (l lockFile) sign() error {
 	return err
 }
 
-// unlock gives the lock up. The file stays: removing it would let two
+// unlock releases the lock. The file stays: removing it would let two
 // processes hold locks on two files of one name.
 func (l lockFile) unlock() error {
 	_ = l.file.Truncate(0)
@@ -65,4 +66,37 @@ func holder(file *os.File) string {
 		return ""
 	}
 	return fmt.Sprintf(" (pid %d)", pid)
+}
+
+// errMoved is why nothing is committed to a file that nobody would find again.
+var errMoved = errors.New("the file has been removed or replaced while it is in use; put it back, or restart")
+
+// openFiles are the files that were there when the database was opened. One that
+// is removed or replaced while it is open can still be written to, and SQLite
+// says nothing; but what is committed to it is gone with the process.
+type openFiles map[string]os.FileInfo
+
+// noteOpenFiles looks at the database and its log.
+func noteOpenFiles(database string) (openFiles, error) {
+	files := openFiles{}
+	for _, path := range []string{database, database + "-wal"} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("looking at the open files: %w", err)
+		}
+		files[path] = info
+	}
+	return files, nil
+}
+
+// check returns an error that wraps errMoved unless the files are where they
+// were. What cannot be looked at is not held against them.
+func (files openFiles) check() error {
+	for path, was := range files {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, was) {
+			return fmt.Errorf("%s: %w", path, errMoved)
+		}
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ import "C"
 // as soon as it is freed.
 const largePiece = 256 << 10
 
-// giveBack keeps the C library from keeping what SQLite has freed. That of GNU
+// returnFreedMemory keeps the C library from keeping what SQLite has freed. That of GNU
 // learns from the first body of 25 MiB to expect more of them, and then the
 // process never again gets smaller than several of them side by side.
-func giveBack() { C.give_back(largePiece) }
+func returnFreedMemory() { C.give_back(largePiece) }

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// giveBack has nothing to do here.
-func giveBack() {}
+// returnFreedMemory has nothing to do here.
+func returnFreedMemory() {}

@@ -71,7 +71,7 @@ func migrate(ctx context.Context, conn *sql.Conn, steps []migration) error {
 	if version == 0 || version == len(steps) {
 		return nil
 	}
-	// The log of an upgrade can be long, and the room is needed.
+	// The log of an upgrade can be long, and its space is needed.
 	if _, err := conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
 		return fmt.Errorf("emptying the log after the upgrade: %w", err)
 	}
@@ -102,10 +102,10 @@ func claim(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// roomAdvice says how much room an upgrade needs, to whoever has too little.
+// roomAdvice says how much space an upgrade needs, if it had too little.
 func roomAdvice(err error) string {
 	if fault, ok := errors.AsType[sqlite3.Error](err); ok && fault.Code == sqlite3.ErrFull {
-		return "; an upgrade needs free room of up to a fifth of the database"
+		return "; an upgrade needs free space of up to a fifth of the database"
 	}
 	return ""
 }

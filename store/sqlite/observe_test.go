@@ -8,17 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"weir/store"
 	"weir/store/sqlite"
 	"weir/webhook"
 )
 
-// TestCommitsAreObserved: each transaction is told once, with what was in it.
+// TestCommitsAreObserved: each transaction is reported once, with what was in it.
 func TestCommitsAreObserved(t *testing.T) {
 	var mu sync.Mutex
-	var seen []sqlite.Commit
+	var seen []store.Commit
 	store, err := sqlite.Open(t.Context(), sqlite.Config{
 		Path: filepath.Join(t.TempDir(), "weir.db"),
-		Observe: func(c sqlite.Commit) {
+		Observe: func(c store.Commit) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, c)

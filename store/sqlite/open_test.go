@@ -292,9 +292,9 @@ func TestB62TheAcceptingConnectionSyncsEveryCommit(t *testing.T) {
 		"page_size": "8192", "auto_vacuum": "2", "wal_autocheckpoint": "1000",
 	}
 	got := map[string]string{}
-	err := store.Do(t.Context(), func(session sqlite.Session) error {
+	err := store.Do(t.Context(), func(conn sqlite.Session) error {
 		for name := range want {
-			value, err := session.Text("PRAGMA " + name)
+			value, err := conn.Text("PRAGMA " + name)
 			if err != nil {
 				return err
 			}

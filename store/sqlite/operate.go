@@ -15,15 +15,15 @@ import (
 // was delivered or is too large without Force, and for a payload that retention
 // has removed; [webhook.ErrUnavailable].
 func (s *Store) Redeliver(ctx context.Context, request webhook.Redelivery) error {
-	err := s.writer.do(ctx, 0, func(session *session) error { return session.redeliver(request) })
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error { return conn.redeliver(request) })
 	if err != nil {
 		return fmt.Errorf("redelivering event %s to %s: %w", request.EventID, request.Destination, err)
 	}
 	return nil
 }
 
-func (s *session) redeliver(request webhook.Redelivery) error {
-	d, err := s.standing(request.EventID, request.Destination)
+func (c *writeConn) redeliver(request webhook.Redelivery) error {
+	d, err := c.currentDelivery(request.EventID, request.Destination)
 	if err != nil || d.state == webhook.Pending {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *session) redeliver(request webhook.Redelivery) error {
 	if !request.Force && d.reason == webhook.DeadTooLarge {
 		return fmt.Errorf("%w: it is too large; force tries it all the same", webhook.ErrState)
 	}
-	kept, err := s.number(`SELECT count(*) FROM payloads WHERE seq = +?1`, d.seq)
+	kept, err := c.number(`SELECT count(*) FROM payloads WHERE seq = +?1`, d.seq)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *session) redeliver(request webhook.Redelivery) error {
 	if request.Force {
 		fresh.forced = 1
 	}
-	return s.reopen(d.seq, request.Destination, fresh)
+	return c.reopen(d.seq, request.Destination, fresh)
 }
 
 // Cancel ends a pending delivery: dead, cancelled. A cancelled one stays as it
@@ -53,8 +53,8 @@ func (s *session) redeliver(request webhook.Redelivery) error {
 // Errors: [webhook.ErrNotFound]; [webhook.ErrState] for what is final
 // otherwise; [webhook.ErrUnavailable].
 func (s *Store) Cancel(ctx context.Context, id webhook.ID, destination string, now time.Time) error {
-	err := s.writer.do(ctx, 0, func(session *session) error {
-		return session.cancel(id, destination, millis(now))
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
+		return conn.cancel(id, destination, millis(now))
 	})
 	if err != nil {
 		return fmt.Errorf("cancelling delivery of event %s to %s: %w", id, destination, err)
@@ -62,8 +62,8 @@ func (s *Store) Cancel(ctx context.Context, id webhook.ID, destination string, n
 	return nil
 }
 
-func (s *session) cancel(id webhook.ID, destination string, now int64) error {
-	d, err := s.standing(id, destination)
+func (c *writeConn) cancel(id webhook.ID, destination string, now int64) error {
+	d, err := c.currentDelivery(id, destination)
 	if err != nil || d.reason == webhook.DeadCancelled {
 		return err
 	}
@@ -72,6 +72,6 @@ func (s *session) cancel(id webhook.ID, destination string, now int64) error {
 	}
 	const end = `UPDATE deliveries SET state = 'dead', reason = 'cancelled', detail = '', finished_at = ?3
 		WHERE seq = +?1 AND destination = +?2`
-	_, err = s.exec(end, d.seq, destination, now)
+	_, err = c.exec(end, d.seq, destination, now)
 	return err
 }

@@ -97,8 +97,7 @@ func probeFiles(database string) error {
 	return nil
 }
 
-// refuseDirectory tells a directory from a file before anything is made in it
-// or beside it.
+// refuseDirectory returns an error for a directory before any file is created.
 func refuseDirectory(database string) error {
 	if info, err := os.Stat(database); err == nil && info.IsDir() {
 		return notUsable("database", database, syscall.EISDIR)
@@ -125,7 +124,7 @@ func notUsable(what, path string, err error) error {
 		what, path, os.Getuid(), err, ownership(path), remedy(path, err))
 }
 
-// ownership tells who may write to an existing path.
+// ownership names who may write to an existing path.
 func ownership(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -150,7 +149,7 @@ func remedy(path string, err error) string {
 	case errors.Is(err, syscall.EISDIR):
 		return "name a file, not a directory"
 	case errors.Is(err, syscall.ENOSPC):
-		return "make room on the volume"
+		return "free space on the volume"
 	}
 	return "check the path and the volume"
 }

@@ -4,73 +4,50 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
+
+	"weir/store"
 )
 
 // The size of one step of pruning: small enough that an event that comes in
 // meanwhile waits a few milliseconds.
 const (
-	DefaultPruneLimit = 100 // rows looked at in each table
-	vacuumPages       = 100
-	// reservePages stay free for the next events instead of being given back:
+	vacuumPages = 100
+	// reservePages stay free for the next events instead of being returned:
 	// a high-water mark of 2 MiB above what is stored.
 	reservePages = 256
-	// tightShare is the part of MaxBytes below which the room, beside that
-	// which the log may take, counts as short, so that delivered payloads go
-	// before their time.
-	tightShare = 16
+	// nearlyFullShare is the part of MaxBytes: below it the space left, without
+	// what the log may take, is little, and payloads of delivered events are
+	// removed before their retention has passed.
+	nearlyFullShare = 16
 )
-
-// PruneQuery says what may go.
-type PruneQuery struct {
-	// Now decides which keys are past the dedupe window.
-	Now time.Time
-	// DeliveredBefore and DeadBefore are the times of finishing up to which
-	// payloads and attempts are removed.
-	DeliveredBefore, DeadBefore time.Time
-	// Limit bounds the rows that are looked at. 0 is DefaultPruneLimit.
-	Limit int
-}
-
-// PruneResult tells what one step did.
-type PruneResult struct {
-	Payloads int // payloads removed, with their attempts
-	Events   int // events removed altogether
-	Pages    int // pages given back to the file system
-	// Tight says that the room below Config.MaxBytes is short, as in [Commit].
-	Tight bool
-	// More says that the next step may be asked for at once; otherwise
-	// everything has been looked at.
-	More bool
-}
 
 // Prune takes one small step of housekeeping and must be asked again while More
 // is set, then from time to time. It removes payloads and attempts of events
 // whose deliveries are all finished and past their retention (near MaxBytes
 // those of delivered ones at once), then events that nothing needs: without a
-// payload, and past the dedupe window. Then it gives free pages back to the
+// payload, and past the dedupe window. Then it returns free pages to the
 // file system. It removes nothing of an event that is not finished everywhere.
-func (s *Store) Prune(ctx context.Context, query PruneQuery) (PruneResult, error) {
+func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneResult, error) {
 	if query.Limit <= 0 {
-		query.Limit = DefaultPruneLimit
+		query.Limit = store.DefaultPruneLimit
 	}
-	var result PruneResult
-	err := s.writer.do(ctx, 0, func(session *session) (err error) {
-		result, err = session.prune(query)
+	var result store.PruneResult
+	err := s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
+		result, err = conn.prune(query)
 		return err
 	})
 	if err != nil {
-		return PruneResult{}, fmt.Errorf("pruning: %w", err)
+		return store.PruneResult{}, fmt.Errorf("pruning: %w", err)
 	}
 	return result, nil
 }
 
-// sweep is how far a round through a table has come. Rounds begin again at the
+// pass is how far pruning has come in a table. The next pass begins at the
 // oldest row.
-type sweep struct{ after int64 }
+type pass struct{ after int64 }
 
-// advance notes what a step looked at, and reports whether the round goes on.
-func (w *sweep) advance(rows []prunable, limit int) bool {
+// advance notes what a step looked at, and reports whether the pass goes on.
+func (w *pass) advance(rows []prunable, limit int) bool {
 	if len(rows) < limit {
 		w.after = 0
 		return false
@@ -85,20 +62,20 @@ type prunable struct {
 	due bool
 }
 
-func (s *session) prune(query PruneQuery) (PruneResult, error) {
-	result := PruneResult{Tight: s.tight()}
-	if result.Tight {
+func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
+	result := store.PruneResult{NearlyFull: c.nearlyFull()}
+	if result.NearlyFull {
 		query.DeliveredBefore = query.Now
 	}
-	morePayloads, err := s.prunePayloads(query, &result)
+	morePayloads, err := c.prunePayloads(query, &result)
 	if err != nil {
 		return result, err
 	}
-	moreEvents, err := s.pruneEvents(query, &result)
+	moreEvents, err := c.pruneEvents(query, &result)
 	if err != nil {
 		return result, err
 	}
-	morePages, err := s.vacuum(&result)
+	morePages, err := c.vacuum(&result)
 	result.More = morePayloads || moreEvents || morePages
 	return result, err
 }
@@ -109,9 +86,9 @@ const payloadCandidates = `SELECT p.seq, NOT EXISTS (SELECT 1 FROM deliveries d 
 
 // prunePayloads looks at the next payloads that can be past retention. What is
 // finished was received before, so younger ones need no look.
-func (s *session) prunePayloads(query PruneQuery, result *PruneResult) (more bool, err error) {
+func (c *writeConn) prunePayloads(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
 	delivered, dead := query.DeliveredBefore.UnixMilli(), query.DeadBefore.UnixMilli()
-	rows, err := s.prunable(payloadCandidates, s.payloads.after, place(max(delivered, dead)+1), delivered, dead, query.Limit)
+	rows, err := c.prunable(payloadCandidates, c.payloads.after, seqAt(max(delivered, dead)+1), delivered, dead, query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -119,12 +96,12 @@ func (s *session) prunePayloads(query PruneQuery, result *PruneResult) (more boo
 		if !row.due {
 			continue
 		}
-		if err := s.remove(row.seq, `attempts`, `payloads`); err != nil {
+		if err := c.remove(row.seq, `attempts`, `payloads`); err != nil {
 			return false, err
 		}
 		result.Payloads++
 	}
-	return s.payloads.advance(rows, query.Limit), nil
+	return c.payloads.advance(rows, query.Limit), nil
 }
 
 const eventCandidates = `SELECT e.seq,
@@ -134,10 +111,10 @@ const eventCandidates = `SELECT e.seq,
 	FROM events e WHERE e.seq > ?1 AND e.seq < ?2 ORDER BY e.seq LIMIT +?3`
 
 // pruneEvents looks at the next events whose keys are past the window. One that
-// others were kept beside stays as long as they do, so that their repeats are
+// others were kept in addition to stays as long as they do, so that their repeats are
 // still compared.
-func (s *session) pruneEvents(query PruneQuery, result *PruneResult) (more bool, err error) {
-	rows, err := s.prunable(eventCandidates, s.events.after, place(query.Now.UnixMilli()-s.window), query.Limit)
+func (c *writeConn) pruneEvents(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
+	rows, err := c.prunable(eventCandidates, c.events.after, seqAt(query.Now.UnixMilli()-c.window), query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -145,17 +122,17 @@ func (s *session) pruneEvents(query PruneQuery, result *PruneResult) (more bool,
 		if !row.due {
 			continue
 		}
-		if err := s.removeEvent(row.seq); err != nil {
+		if err := c.removeEvent(row.seq); err != nil {
 			return false, err
 		}
 		result.Events++
 	}
-	return s.events.advance(rows, query.Limit), nil
+	return c.events.advance(rows, query.Limit), nil
 }
 
-func (s *session) prunable(text string, args ...any) ([]prunable, error) {
+func (c *writeConn) prunable(text string, args ...any) ([]prunable, error) {
 	var list []prunable
-	err := s.each(text, args, func(rows *sql.Rows) error {
+	err := c.each(text, args, func(rows *sql.Rows) error {
 		var row prunable
 		err := rows.Scan(&row.seq, &row.due)
 		list = append(list, row)
@@ -165,40 +142,40 @@ func (s *session) prunable(text string, args ...any) ([]prunable, error) {
 }
 
 // removeEvent deletes an event that has no payload, and forgets its key.
-func (s *session) removeEvent(seq int64) error {
+func (c *writeConn) removeEvent(seq int64) error {
 	var name []byte
-	if _, err := s.row(`SELECT dedupe FROM events WHERE seq = +?1`, []any{seq}, &name); err != nil {
+	if _, err := c.row(`SELECT dedupe FROM events WHERE seq = +?1`, []any{seq}, &name); err != nil {
 		return err
 	}
-	if err := s.release(name, seq); err != nil {
+	if err := c.deleteKey(name, seq); err != nil {
 		return err
 	}
-	return s.remove(seq, `attempts`, `deliveries`, `events`)
+	return c.remove(seq, `attempts`, `deliveries`, `events`)
 }
 
 // remove deletes the rows of an event from tables.
-func (s *session) remove(seq int64, tables ...string) error {
+func (c *writeConn) remove(seq int64, tables ...string) error {
 	for _, table := range tables {
-		if _, err := s.exec(`DELETE FROM `+table+` WHERE seq = +?1`, seq); err != nil {
+		if _, err := c.exec(`DELETE FROM `+table+` WHERE seq = +?1`, seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// vacuum gives some free pages back, beyond the reserve. The pragma frees one
+// vacuum returns some free pages to the file system, beyond the reserve. The pragma frees one
 // page for each row that is read from it.
-func (s *session) vacuum(result *PruneResult) (more bool, err error) {
+func (c *writeConn) vacuum(result *store.PruneResult) (more bool, err error) {
 	const count = `PRAGMA freelist_count`
-	free, err := s.number(count)
+	free, err := c.number(count)
 	if err != nil || free <= reservePages {
 		return false, err
 	}
 	release := fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, vacuumPages)
-	if err := s.each(release, nil, func(*sql.Rows) error { return nil }); err != nil {
+	if err := c.each(release, nil, func(*sql.Rows) error { return nil }); err != nil {
 		return false, err
 	}
-	left, err := s.number(count)
+	left, err := c.number(count)
 	result.Pages = int(free - left)
 	return left > reservePages && left < free, err
 }

@@ -44,7 +44,7 @@ func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (w
 	if !oldest.Valid || oldestRetries.Valid && oldestRetries.Int64 < oldest.Int64 {
 		oldest = oldestRetries
 	}
-	queue.OldestDue, queue.Oldest = optionalMoment(oldest), optionalMoment(begun)
+	queue.OldestDue, queue.Oldest = optionalTime(oldest), optionalTime(begun)
 	return queue, nil
 }
 
@@ -66,7 +66,7 @@ func (s *Store) Owned(ctx context.Context) ([]string, error) {
 const newestOfSource = `SELECT received_at FROM events INDEXED BY events_source
 	WHERE source = +?1 ORDER BY seq DESC LIMIT 1`
 
-// LastAccepted tells for each source when its newest event was received. A
+// LastAccepted returns for each source when its newest event was received. A
 // source without any is left out.
 func (s *Store) LastAccepted(ctx context.Context, sources []string) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
@@ -79,7 +79,60 @@ func (s *Store) LastAccepted(ctx context.Context, sources []string) (map[string]
 		if err != nil {
 			return nil, fmt.Errorf("reading the newest event of source %s: %w", source, err)
 		}
-		last[source] = moment(ms)
+		last[source] = timeAt(ms)
 	}
 	return last, nil
+}
+
+// dueQueries read one kind of due work. Its queries name their index: what
+// the planner would choose depends on statistics that nobody keeps.
+type dueQueries struct {
+	due  string // destination, now, limit
+	next string // destination, now
+}
+
+func newDueQueries(index, attempts, order string) dueQueries {
+	from := ` INDEXED BY ` + index
+	where := ` WHERE d.state = 'pending' AND ` + attempts + ` AND d.destination = +?1`
+	return dueQueries{
+		due: `SELECT ` + deliveryColumns + ` FROM deliveries d` + from + ` CROSS JOIN events e ON e.seq = d.seq` +
+			where + ` AND d.next_at <= ?2 ORDER BY ` + order + ` LIMIT +?3`,
+		next: `SELECT min(d.next_at) FROM deliveries d` + from + where + ` AND d.next_at > ?2`,
+	}
+}
+
+var (
+	firsts       = newDueQueries("deliveries_first", "d.attempts = 0", "d.next_at, d.seq")
+	newestFirsts = newDueQueries("deliveries_first", "d.attempts = 0", "d.next_at DESC, d.seq DESC")
+	retries      = newDueQueries("deliveries_retry", "d.attempts > 0", "d.next_at, d.seq")
+)
+
+func dueQueriesOf(which webhook.DueWhich) dueQueries {
+	switch which {
+	case webhook.Retries:
+		return retries
+	case webhook.NewestFirsts:
+		return newestFirsts
+	default:
+		return firsts
+	}
+}
+
+// Due lists pending deliveries whose own next time is reached, and when the
+// next of the same kind falls due. It claims nothing, and its cost follows what
+// it returns.
+func (s *Store) Due(ctx context.Context, query webhook.DueQuery) (webhook.DueList, error) {
+	var list webhook.DueList
+	lane := dueQueriesOf(query.Which)
+	now := query.Now.UnixMilli() // rounded down: never early
+	args := []any{query.Destination, now, query.Limit}
+	if err := s.reads.each(ctx, lane.due, args, scanDeliveries(&list.Deliveries)); err != nil {
+		return webhook.DueList{}, fmt.Errorf("listing what is due for %s: %w", query.Destination, err)
+	}
+	var next sql.NullInt64
+	if err := s.reads.row(ctx, lane.next, args[:2], &next); err != nil {
+		return webhook.DueList{}, fmt.Errorf("finding what is due next for %s: %w", query.Destination, err)
+	}
+	list.Next = optionalTime(next)
+	return list, nil
 }

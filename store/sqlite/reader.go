@@ -10,10 +10,10 @@ import (
 )
 
 // readers is the pool of reading connections. They never wait for the writer,
-// nor it for them, with one exception: see quiet.
+// nor it for them, with one exception: see whileReadersPause.
 type readers struct {
 	db *sql.DB
-	// budget bounds the rows of a walk, see walkBudget.
+	// budget bounds the rows of a scan, see scanBudget.
 	budget int
 	// gate is held for reading while a query runs.
 	gate sync.RWMutex
@@ -43,8 +43,8 @@ func (r *readers) each(ctx context.Context, text string, args []any, scan func(*
 	return eachRow(rows, err, scan)
 }
 
-// view runs a read transaction.
-func (r *readers) view(ctx context.Context, read func(view) error) error {
+// readTx runs a read transaction.
+func (r *readers) readTx(ctx context.Context, read func(readTx) error) error {
 	r.gate.RLock()
 	defer r.gate.RUnlock()
 	tx, err := r.db.BeginTx(ctx, nil)
@@ -52,11 +52,11 @@ func (r *readers) view(ctx context.Context, read func(view) error) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return read(view{ctx, tx, r.budget})
+	return read(readTx{ctx, tx, r.budget})
 }
 
-// quiet runs f while nobody reads. Queries are short, so is the wait.
-func (r *readers) quiet(f func()) {
+// whileReadersPause runs f while nobody reads. Queries are short, so is the wait.
+func (r *readers) whileReadersPause(f func()) {
 	r.gate.Lock()
 	defer r.gate.Unlock()
 	f()
@@ -64,7 +64,7 @@ func (r *readers) quiet(f func()) {
 
 // close ends the pool when the last query has ended.
 func (r *readers) close() (err error) {
-	r.quiet(func() { err = r.db.Close() })
+	r.whileReadersPause(func() { err = r.db.Close() })
 	return err
 }
 
@@ -76,18 +76,18 @@ func notFound(err error) error {
 	return err
 }
 
-// view is a read transaction: all its queries see the store as of one moment.
-type view struct {
+// readTx is a read transaction: all its queries see the store as of one moment.
+type readTx struct {
 	ctx    context.Context //nolint:containedctx // lives as long as one call
 	tx     *sql.Tx
 	budget int
 }
 
-func (v view) row(text string, args []any, dest ...any) error {
-	return notFound(v.tx.QueryRowContext(v.ctx, text, args...).Scan(dest...))
+func (tx readTx) row(text string, args []any, dest ...any) error {
+	return notFound(tx.tx.QueryRowContext(tx.ctx, text, args...).Scan(dest...))
 }
 
-func (v view) each(text string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := v.tx.QueryContext(v.ctx, text, args...)
+func (tx readTx) each(text string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := tx.tx.QueryContext(tx.ctx, text, args...)
 	return eachRow(rows, err, scan)
 }

@@ -25,7 +25,7 @@ type record struct {
 // they are. The attempt is kept in every case, with the next free number if its
 // own is taken.
 //
-// Errors: [webhook.ErrFenced] when Epoch, or Gates.Epoch, is not the present
+// Errors: [webhook.ErrFenced] when Epoch, or Gates.Epoch, is not the current
 // owner's; [webhook.ErrNotFound] when there is no such delivery;
 // [webhook.ErrUnavailable].
 func (s *Store) Record(ctx context.Context, in webhook.Record) error {
@@ -37,8 +37,8 @@ func (s *Store) Record(ctx context.Context, in webhook.Record) error {
 		}
 		r.evidence = string(text)
 	}
-	err := s.writer.do(ctx, len(r.evidence), func(session *session) error {
-		return session.record(r)
+	err := s.writer.do(ctx, len(r.evidence), func(conn *writeConn) error {
+		return conn.record(r)
 	})
 	if err != nil {
 		return fmt.Errorf("recording delivery of %s to %s: %w", in.Delivery.EventID, in.Delivery.Destination, err)
@@ -46,40 +46,40 @@ func (s *Store) Record(ctx context.Context, in webhook.Record) error {
 	return nil
 }
 
-func (s *session) record(r *record) error {
-	if err := s.fenceRecord(r); err != nil {
+func (c *writeConn) record(r *record) error {
+	if err := c.fenceRecord(r); err != nil {
 		return err
 	}
-	before, err := s.standing(r.Delivery.EventID, r.Delivery.Destination)
+	before, err := c.currentDelivery(r.Delivery.EventID, r.Delivery.Destination)
 	if err != nil {
 		return err
 	}
-	number, fresh, err := s.keepAttempt(before, r)
+	number, fresh, err := c.keepAttempt(before, r)
 	if err != nil {
 		return err
 	}
 	if fresh {
-		if err := s.step(before, r, number); err != nil {
+		if err := c.applyRecord(before, r, number); err != nil {
 			return err
 		}
 	}
 	if r.Gates.Name == "" {
 		return nil
 	}
-	return s.keepGates(r.Gates)
+	return c.keepGates(r.Gates)
 }
 
 // fenceRecord checks both owners: of the delivery, and of the destination that
 // was sent to. With a fallback they differ.
-func (s *session) fenceRecord(r *record) error {
-	if err := s.fence(r.Delivery.Destination, r.Epoch); err != nil || r.Gates.Name == "" {
+func (c *writeConn) fenceRecord(r *record) error {
+	if err := c.fence(r.Delivery.Destination, r.Epoch); err != nil || r.Gates.Name == "" {
 		return err
 	}
-	return s.fence(r.Gates.Name, r.Gates.Epoch)
+	return c.fence(r.Gates.Name, r.Gates.Epoch)
 }
 
-// standing is how a delivery stands in the store.
-type standing struct {
+// currentDelivery is what is stored of a delivery before a change.
+type currentDelivery struct {
 	seq      int64
 	state    webhook.State
 	reason   webhook.DeadReason
@@ -87,13 +87,14 @@ type standing struct {
 	ageFrom  int64
 }
 
-const standingQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
+const currentDeliveryQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
 	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = +?2 WHERE e.id = +?1`
 
-// standing reads it; no such delivery is webhook.ErrNotFound.
-func (s *session) standing(id webhook.ID, destination string) (standing, error) {
-	var d standing
-	found, err := s.row(standingQuery, []any{id[:], destination},
+// currentDelivery reads a delivery; if there is none it returns
+// webhook.ErrNotFound.
+func (c *writeConn) currentDelivery(id webhook.ID, destination string) (currentDelivery, error) {
+	var d currentDelivery
+	found, err := c.row(currentDeliveryQuery, []any{id[:], destination},
 		&d.seq, &d.state, &d.reason, &d.attempts, &d.ageFrom)
 	if err == nil && !found {
 		err = webhook.ErrNotFound
@@ -108,30 +109,30 @@ const insertAttempt = `INSERT INTO attempts (seq, destination, number, at, durat
 
 // keepAttempt stores the attempt of a record, if it has one, and returns the
 // number that it got. It is not fresh when the very same was recorded before.
-func (s *session) keepAttempt(before standing, r *record) (number int, fresh bool, err error) {
+func (c *writeConn) keepAttempt(before currentDelivery, r *record) (number int, fresh bool, err error) {
 	if r.Attempt == nil {
 		return before.attempts, true, nil
 	}
 	number = r.Attempt.Number
-	kept, err := s.insertAttempt(before.seq, number, r)
+	kept, err := c.insertAttempt(before.seq, number, r)
 	if err != nil || kept {
 		return number, kept, err
 	}
-	same, err := s.sameAttempt(before.seq, r)
+	same, err := c.sameAttempt(before.seq, r)
 	if err != nil || same {
 		return number, false, err
 	}
 	number = before.attempts + 1
-	kept, err = s.insertAttempt(before.seq, number, r)
+	kept, err = c.insertAttempt(before.seq, number, r)
 	if err == nil && !kept {
 		err = errors.New("no free attempt number")
 	}
 	return number, kept, err
 }
 
-func (s *session) insertAttempt(seq int64, number int, r *record) (bool, error) {
+func (c *writeConn) insertAttempt(seq int64, number int, r *record) (bool, error) {
 	a := r.Attempt
-	changed, err := s.exec(insertAttempt, seq, r.Delivery.Destination, number,
+	changed, err := c.exec(insertAttempt, seq, r.Delivery.Destination, number,
 		millis(a.At), int64(a.Duration), a.SentTo, string(a.Outcome), a.Status, a.Spent, a.Probe,
 		int64(a.Hint.Wait), a.Hint.From, a.Rule, r.evidence, string(a.Decision), optional(a.NextAttemptAt))
 	return changed == 1, err
@@ -139,27 +140,28 @@ func (s *session) insertAttempt(seq int64, number int, r *record) (bool, error) 
 
 // sameAttempt reports whether the stored attempt with this number is the one
 // in the record: its answer was lost, and the caller asks again.
-func (s *session) sameAttempt(seq int64, r *record) (bool, error) {
+func (c *writeConn) sameAttempt(seq int64, r *record) (bool, error) {
 	const count = `SELECT count(*) FROM attempts WHERE seq = +?1 AND destination = +?2 AND number = +?3
 		AND at = +?4 AND duration_ns = +?5 AND sent_to = +?6`
 	a := r.Attempt
-	n, err := s.number(count, seq, r.Delivery.Destination, a.Number, millis(a.At), int64(a.Duration), a.SentTo)
+	n, err := c.number(count, seq, r.Delivery.Destination, a.Number, millis(a.At), int64(a.Duration), a.SentTo)
 	return n == 1, err
 }
 
-// step gives the delivery its new state, as far as the present one allows.
-func (s *session) step(before standing, r *record, number int) error {
+// applyRecord writes the new state of the delivery, as far as the stored one
+// allows.
+func (c *writeConn) applyRecord(before currentDelivery, r *record, number int) error {
 	attempts := max(before.attempts, number)
-	if r.settles(before) {
-		return s.settle(before.seq, r.Delivery, attempts)
+	if r.replaces(before) {
+		return c.writeState(before.seq, r.Delivery, attempts)
 	}
 	const count = `UPDATE deliveries SET attempts = ?3 WHERE seq = +?1 AND destination = +?2`
-	_, err := s.exec(count, before.seq, r.Delivery.Destination, attempts)
+	_, err := c.exec(count, before.seq, r.Delivery.Destination, attempts)
 	return err
 }
 
-// settles reports whether the record's state replaces the present one.
-func (r *record) settles(before standing) bool {
+// replaces reports whether the record's state replaces the stored one.
+func (r *record) replaces(before currentDelivery) bool {
 	success := r.Delivery.State == webhook.Delivered
 	if before.state == webhook.Pending {
 		return success || before.ageFrom == millis(r.Delivery.AgeFrom)
@@ -167,8 +169,8 @@ func (r *record) settles(before standing) bool {
 	return success && (before.reason == webhook.DeadCancelled || before.reason == webhook.DeadExpired)
 }
 
-// settle writes a delivery's state.
-func (s *session) settle(seq int64, d webhook.Delivery, attempts int) error {
+// writeState writes a delivery's state.
+func (c *writeConn) writeState(seq int64, d webhook.Delivery, attempts int) error {
 	const update = `UPDATE deliveries SET state = ?3, reason = ?4, detail = ?5, attempts = ?6,
 		spent = ?7, misdirected = ?8, next_at = ?9, age_from = ?10, finished_at = ?11, forced = ?12
 		WHERE seq = +?1 AND destination = +?2`
@@ -176,7 +178,7 @@ func (s *session) settle(seq int64, d webhook.Delivery, attempts int) error {
 	if d.Reason != "" {
 		reason = string(d.Reason)
 	}
-	_, err := s.exec(update, seq, d.Destination, string(d.State), reason, d.Detail, attempts,
+	_, err := c.exec(update, seq, d.Destination, string(d.State), reason, d.Detail, attempts,
 		d.Spent, d.Misdirected, millis(d.NextAttemptAt), millis(d.AgeFrom), optional(d.FinishedAt), d.Forced)
 	return err
 }

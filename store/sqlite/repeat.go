@@ -8,138 +8,138 @@ import (
 	"weir/webhook"
 )
 
-// known is a stored event that an arrival was compared with.
-type known struct {
+// existing is a stored event that an arrival is compared with.
+type existing struct {
 	seq        int64
 	id         webhook.ID
 	receivedAt int64
 	sha256     []byte
 }
 
-const selectKnown = `SELECT seq, id, received_at, sha256 FROM events `
+const selectExisting = `SELECT seq, id, received_at, sha256 FROM events `
 
-func (s *session) known(where string, arg any) (known, bool, error) {
-	var k known
+func (c *writeConn) existing(where string, arg any) (existing, bool, error) {
+	var k existing
 	var id []byte
-	found, err := s.row(selectKnown+where, []any{arg}, &k.seq, &id, &k.receivedAt, &k.sha256)
+	found, err := c.row(selectExisting+where, []any{arg}, &k.seq, &id, &k.receivedAt, &k.sha256)
 	copy(k.id[:], id)
 	return k, found, err
 }
 
-// byName finds the event that has a key now. No name finds nothing.
-func (s *session) byName(dedupe []byte) (known, bool, error) {
-	seq, found, err := s.holder(dedupe)
+// byName finds the event that owns a key. A nil name finds nothing.
+func (c *writeConn) byName(dedupe []byte) (existing, bool, error) {
+	seq, found, err := c.keyOwner(dedupe)
 	if err != nil || !found {
-		return known{}, false, err
+		return existing{}, false, err
 	}
-	return s.known(`WHERE seq = +?1`, seq)
+	return c.existing(`WHERE seq = +?1`, seq)
 }
 
 // find looks for what an arrival repeats or conflicts with: the event that has
 // its key, else the event itself, from a call whose answer was lost.
-func (s *session) find(a *arrival) (known, bool, error) {
-	k, found, err := s.byName(a.dedupe)
+func (c *writeConn) find(a *arrival) (existing, bool, error) {
+	k, found, err := c.byName(a.dedupe)
 	if err != nil || found {
 		return k, found, err
 	}
-	return s.known(`WHERE id = +?1`, a.Event.ID[:])
+	return c.existing(`WHERE id = +?1`, a.Event.ID[:])
 }
 
 // forgotten reports whether the window of a stored key has passed.
-func (s *session) forgotten(k known, a *arrival) bool {
-	return k.receivedAt < a.receivedAt-s.window
+func (c *writeConn) forgotten(k existing, a *arrival) bool {
+	return k.receivedAt < a.receivedAt-c.window
 }
 
-// places bounds the search for a free place. Two events in one place need a
-// clock set back to the very millisecond and a counter gone round.
-const places = 16
+// maxSeqTries bounds the search for a free seq. Two events get the same one only
+// if the clock is set back to the same millisecond and the counter has wrapped.
+const maxSeqTries = 16
 
-// acceptKnown is the path of everything that the insert refused.
-func (s *session) acceptKnown(a *arrival) (webhook.Receipt, error) {
-	first, found, err := s.find(a)
+// acceptExisting handles everything that the insert did not store.
+func (c *writeConn) acceptExisting(a *arrival) (webhook.Receipt, error) {
+	first, found, err := c.find(a)
 	if err != nil {
 		return webhook.Receipt{}, err
 	}
 	if found {
-		return s.compare(a, first)
+		return c.acceptCompared(a, first)
 	}
-	return s.acceptElsewhere(a, a.dedupe, nil)
+	return c.insertAtNextSeq(a, a.dedupe, nil)
 }
 
-// acceptElsewhere stores an event that has no equal: only its place can be
-// taken, and the next one is tried.
-func (s *session) acceptElsewhere(a *arrival, name, conflictOf []byte) (webhook.Receipt, error) {
-	for range places {
-		inserted, err := s.insert(a, name, conflictOf)
+// insertAtNextSeq stores an event that does not exist yet: only its seq can be
+// taken, and then the next one is tried.
+func (c *writeConn) insertAtNextSeq(a *arrival, name, conflictOf []byte) (webhook.Receipt, error) {
+	for range maxSeqTries {
+		inserted, err := c.insert(a, name, conflictOf)
 		if err != nil || inserted {
 			return a.accepted(), err
 		}
 	}
-	return webhook.Receipt{}, errors.New("no free place in the order of receipt")
+	return webhook.Receipt{}, errors.New("no free seq for this millisecond")
 }
 
 // compare decides between a repeat, a new use of a forgotten key, and a
 // conflict. A kept conflict is looked for before anything else is decided: its
 // key is remembered as long as that of the first copy.
-func (s *session) compare(a *arrival, first known) (webhook.Receipt, error) {
-	fresh := !s.forgotten(first, a)
+func (c *writeConn) acceptCompared(a *arrival, first existing) (webhook.Receipt, error) {
+	fresh := !c.forgotten(first, a)
 	if first.id == a.Event.ID || fresh && bytes.Equal(first.sha256, a.Event.SHA256[:]) {
-		return s.repeat(a, first)
+		return c.repeat(a, first)
 	}
-	variant, found, err := s.byName(a.variant)
+	kept, found, err := c.byName(a.contentKey)
 	if err != nil {
 		return webhook.Receipt{}, err
 	}
 	switch {
-	case found && !s.forgotten(variant, a):
-		return s.repeat(a, variant)
+	case found && !c.forgotten(kept, a):
+		return c.repeat(a, kept)
 	case !fresh:
-		return s.acceptAnew(a, first.seq, a.dedupe, nil)
+		return c.replaceKeyOwner(a, first.seq, a.dedupe, nil)
 	case a.OnConflict == webhook.IgnoreConflict:
-		return s.repeat(a, first)
+		return c.repeat(a, first)
 	case a.OnConflict == webhook.KeepConflict:
-		return s.acceptAnew(a, variant.seq, a.variant, first.id[:])
+		return c.replaceKeyOwner(a, kept.seq, a.contentKey, first.id[:])
 	}
 	return webhook.Receipt{ID: first.id, Result: webhook.ResultKeyConflict}, nil
 }
 
-// acceptAnew stores the event under a name that an older one (if any) gives
-// up.
-func (s *session) acceptAnew(a *arrival, older int64, name, conflictOf []byte) (webhook.Receipt, error) {
-	if a.size() > s.room {
+// replaceKeyOwner stores the event as the owner of a key, and takes the key from
+// the older event that has it, if any.
+func (c *writeConn) replaceKeyOwner(a *arrival, older int64, name, conflictOf []byte) (webhook.Receipt, error) {
+	if a.size() > c.bytesLeft {
 		return webhook.Receipt{}, webhook.ErrFull
 	}
 	const giveUp = `UPDATE events SET dedupe = NULL WHERE seq = +?1 AND dedupe = +?2`
-	if _, err := s.exec(giveUp, older, name); err != nil {
+	if _, err := c.exec(giveUp, older, name); err != nil {
 		return webhook.Receipt{}, err
 	}
 	if older != 0 {
-		s.keys.give(held{keyName(name), older})
+		c.memtable.reassign(keyEntry{keyName(name), older})
 	}
-	if err := s.release(name, older); err != nil {
+	if err := c.deleteKey(name, older); err != nil {
 		return webhook.Receipt{}, err
 	}
-	return s.acceptElsewhere(a, name, conflictOf)
+	return c.insertAtNextSeq(a, name, conflictOf)
 }
 
 // repeat counts a duplicate and makes the event's dead deliveries pending
 // again, so that the sender's own "redeliver" button works.
-func (s *session) repeat(a *arrival, k known) (webhook.Receipt, error) {
+func (c *writeConn) repeat(a *arrival, k existing) (webhook.Receipt, error) {
 	receipt := webhook.Receipt{ID: k.id, Result: webhook.ResultDuplicate}
 	const count = `UPDATE events SET duplicates = duplicates + 1,
 		last_duplicate_at = max(coalesce(last_duplicate_at, ?2), ?2) WHERE seq = +?1`
-	if _, err := s.exec(count, k.seq, a.receivedAt); err != nil {
+	if _, err := c.exec(count, k.seq, a.receivedAt); err != nil {
 		return receipt, err
 	}
-	dead, err := s.reopenable(k.seq)
+	dead, err := c.reopenable(k.seq)
 	if err != nil || len(dead) == 0 {
 		return receipt, err
 	}
-	if err := s.restore(a, k); err != nil {
+	if err := c.restore(a, k); err != nil {
 		return receipt, err
 	}
 	for _, destination := range dead {
-		if err := s.reopen(k.seq, destination, allowance{from: a.receivedAt}); err != nil {
+		if err := c.reopen(k.seq, destination, allowance{from: a.receivedAt}); err != nil {
 			return receipt, err
 		}
 	}
@@ -149,11 +149,11 @@ func (s *session) repeat(a *arrival, k known) (webhook.Receipt, error) {
 
 // reopenable names the destinations of an event whose deliveries a repeat may
 // revive: bytes that can never pass are not sent again.
-func (s *session) reopenable(seq int64) ([]string, error) {
+func (c *writeConn) reopenable(seq int64) ([]string, error) {
 	var names []string
 	const dead = `SELECT destination FROM deliveries
 		WHERE seq = +?1 AND state = 'dead' AND reason <> 'too_large' ORDER BY destination`
-	err := s.each(dead, []any{seq}, func(rows *sql.Rows) error {
+	err := c.each(dead, []any{seq}, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		names = append(names, name)
@@ -165,14 +165,14 @@ func (s *session) reopenable(seq int64) ([]string, error) {
 // restore brings a payload back that retention had removed. Under
 // IgnoreConflict the repeat's bytes may differ from the first copy's; then the
 // event has these from now on, because the others no longer exist.
-func (s *session) restore(a *arrival, k known) error {
+func (c *writeConn) restore(a *arrival, k existing) error {
 	const anew = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`
-	restored, err := s.execWith(len(a.Event.Body), anew, k.seq, a.header, a.Event.Body)
+	restored, err := c.execWith(len(a.Event.Body), anew, k.seq, a.header, a.Event.Body)
 	if err != nil || restored == 0 || bytes.Equal(k.sha256, a.Event.SHA256[:]) {
 		return err
 	}
 	const describe = `UPDATE events SET size = ?2, sha256 = ?3 WHERE seq = +?1`
-	_, err = s.exec(describe, k.seq, a.Event.Size, a.Event.SHA256[:])
+	_, err = c.exec(describe, k.seq, a.Event.Size, a.Event.SHA256[:])
 	return err
 }
 
@@ -184,10 +184,10 @@ type allowance struct {
 
 // reopen makes a finished delivery pending with a fresh allowance and age. Its
 // history goes on.
-func (s *session) reopen(seq int64, destination string, fresh allowance) error {
+func (c *writeConn) reopen(seq int64, destination string, fresh allowance) error {
 	const update = `UPDATE deliveries SET state = 'pending', reason = NULL, detail = '',
 		spent = 0, misdirected = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
 		WHERE seq = +?1 AND destination = +?2`
-	_, err := s.exec(update, seq, destination, fresh.from, fresh.forced)
+	_, err := c.exec(update, seq, destination, fresh.from, fresh.forced)
 	return err
 }

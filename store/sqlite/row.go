@@ -53,8 +53,8 @@ func (r *eventRow) read() (webhook.Event, error) {
 	copy(e.ID[:], r.id)
 	copy(e.SHA256[:], r.sha256)
 	copy(e.ConflictOf[:], r.conflictOf)
-	e.ReceivedAt = moment(r.receivedAt)
-	e.LastDuplicateAt = optionalMoment(r.lastDuplicate)
+	e.ReceivedAt = timeAt(r.receivedAt)
+	e.LastDuplicateAt = optionalTime(r.lastDuplicate)
 	if e.BodyGone {
 		return e, nil
 	}
@@ -87,9 +87,9 @@ func (r *deliveryRow) dest() []any {
 func (r *deliveryRow) read() webhook.Delivery {
 	d := r.delivery
 	copy(d.EventID[:], r.id)
-	d.NextAttemptAt = moment(r.nextAt)
-	d.AgeFrom = moment(r.ageFrom)
-	d.FinishedAt = optionalMoment(r.finishedAt)
+	d.NextAttemptAt = timeAt(r.nextAt)
+	d.AgeFrom = timeAt(r.ageFrom)
+	d.FinishedAt = optionalTime(r.finishedAt)
 	return d
 }
 
@@ -119,9 +119,9 @@ func scanAttempt(rows *sql.Rows) (webhook.Attempt, error) {
 	if err != nil {
 		return a, err
 	}
-	a.At, a.Duration = moment(at), time.Duration(duration)
+	a.At, a.Duration = timeAt(at), time.Duration(duration)
 	a.Hint.Wait = time.Duration(hint)
-	a.NextAttemptAt = optionalMoment(nextAt)
+	a.NextAttemptAt = optionalTime(nextAt)
 	if err := json.Unmarshal(evidence, &a.Evidence); err != nil {
 		return a, fmt.Errorf("reading evidence: %w", err)
 	}

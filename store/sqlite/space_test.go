@@ -11,18 +11,19 @@ import (
 	"testing"
 	"time"
 
+	"weir/store"
 	"weir/store/sqlite"
 	"weir/webhook"
 )
 
 // fill accepts n events with bodies of a size, many at a time.
-func fill(t *testing.T, store *sqlite.Store, n int, size int) []webhook.Arrival {
+func fill(t *testing.T, s *sqlite.Store, n int, size int) []webhook.Arrival {
 	t.Helper()
 	arrivals := make([]webhook.Arrival, n)
 	each(32, n, func(i int) {
 		arrivals[i] = sample(int64(i))
 		arrivals[i].Event.Body = bytes.Repeat([]byte{byte(i)}, size)
-		if _, err := store.Accept(t.Context(), arrivals[i]); err != nil {
+		if _, err := s.Accept(t.Context(), arrivals[i]); err != nil {
 			t.Error(err)
 		}
 	})
@@ -30,14 +31,14 @@ func fill(t *testing.T, store *sqlite.Store, n int, size int) []webhook.Arrival 
 }
 
 // deliver records the delivery of events, many at a time.
-func deliver(t *testing.T, store *sqlite.Store, arrivals []webhook.Arrival) {
+func deliver(t *testing.T, s *sqlite.Store, arrivals []webhook.Arrival) {
 	t.Helper()
-	gates, err := store.Own(t.Context(), "default")
+	gates, err := s.Own(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
 	each(32, len(arrivals), func(i int) {
-		if err := store.Record(t.Context(), delivered(arrivals[i], gates)); err != nil {
+		if err := s.Record(t.Context(), delivered(arrivals[i], gates)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -60,9 +61,9 @@ func delivered(in webhook.Arrival, gates webhook.Destination) webhook.Record {
 	}
 }
 
-func sizeOf(t *testing.T, store *sqlite.Store) sqlite.Size {
+func sizeOf(t *testing.T, s *sqlite.Store) store.Size {
 	t.Helper()
-	size, err := store.Size(t.Context())
+	size, err := s.Size(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +71,9 @@ func sizeOf(t *testing.T, store *sqlite.Store) sqlite.Size {
 }
 
 func TestB65TheFileShrinksInSmallStepsWhileEventsComeIn(t *testing.T) {
-	store := open(t)
-	deliver(t, store, fill(t, store, 2000, 20_000))
-	before := sizeOf(t, store)
+	s := open(t)
+	deliver(t, s, fill(t, s, 2000, 20_000))
+	before := sizeOf(t, s)
 	if before.Database < 40_000_000 {
 		t.Fatalf("%d bytes, want 40 MB at least", before.Database)
 	}
@@ -86,37 +87,37 @@ func TestB65TheFileShrinksInSmallStepsWhileEventsComeIn(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := store.Accept(t.Context(), sample(n)); err != nil {
+				if _, err := s.Accept(t.Context(), sample(n)); err != nil {
 					t.Error(err)
 					return
 				}
 			}
 		})
 	}
-	removed := pruneAll(t, store, sqlite.PruneQuery{Now: time.Now(), DeliveredBefore: time.Now()})
+	removed := pruneAll(t, s, store.PruneQuery{Now: time.Now(), DeliveredBefore: time.Now()})
 	close(done)
 	senders.Wait()
 	// What came in meanwhile is pending and stays; it is far below what left.
-	if after := sizeOf(t, store); removed != 2000 || after.Database > before.Database/2 ||
+	if after := sizeOf(t, s); removed != 2000 || after.Database > before.Database/2 ||
 		after.Free > 2*sqlite.ReservePages*8192 {
 		t.Errorf("%d removed, size %+v after %+v", removed, after, before)
 	}
-	if err := store.CheckIntegrity(t.Context()); err != nil {
+	if err := s.CheckIntegrity(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 // pruneAll takes steps until there is nothing more to do, checks that each is
 // small, and returns how many payloads went.
-func pruneAll(t *testing.T, store *sqlite.Store, query sqlite.PruneQuery) int {
+func pruneAll(t *testing.T, s *sqlite.Store, query store.PruneQuery) int {
 	t.Helper()
 	var removed int
 	for {
-		step, err := store.Prune(t.Context(), query)
+		step, err := s.Prune(t.Context(), query)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if step.Payloads > sqlite.DefaultPruneLimit || step.Pages > sqlite.VacuumPages {
+		if step.Payloads > store.DefaultPruneLimit || step.Pages > sqlite.VacuumPages {
 			t.Errorf("a step of %+v is too large", step)
 		}
 		if removed += step.Payloads; !step.More {
@@ -126,42 +127,42 @@ func pruneAll(t *testing.T, store *sqlite.Store, query sqlite.PruneQuery) int {
 }
 
 func TestRoomThatWasFreedIsUsedAgain(t *testing.T) {
-	store := open(t)
+	s := open(t)
 	var high int64
 	for round := range 5 {
-		deliver(t, store, fill(t, store, 300, 20_000))
-		size := sizeOf(t, store)
+		deliver(t, s, fill(t, s, 300, 20_000))
+		size := sizeOf(t, s)
 		if round == 0 {
 			high = size.Database
 		}
 		if size.Database > high+high/2 {
 			t.Errorf("round %d: %d bytes, want about %d", round, size.Database, high)
 		}
-		pruneAll(t, store, sqlite.PruneQuery{Now: time.Now(), DeliveredBefore: time.Now()})
+		pruneAll(t, s, store.PruneQuery{Now: time.Now(), DeliveredBefore: time.Now()})
 	}
 }
 
 func TestB61TheLogStaysSmallAndIsEmptiedAtAStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weir.db")
-	store := openAt(t, path)
+	s := openAt(t, path)
 	ctx, stop := context.WithCancel(t.Context())
 	var polls sync.WaitGroup
 	polls.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := store.Events(t.Context(), webhook.EventQuery{Limit: webhook.MaxPage}); err != nil {
+			if _, err := s.Events(t.Context(), webhook.EventQuery{Limit: webhook.MaxPage}); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 	for range 5 {
-		fill(t, store, 800, 20_000)
-		if size := sizeOf(t, store); size.Log > 64<<20 {
+		fill(t, s, 800, 20_000)
+		if size := sizeOf(t, s); size.Log > 64<<20 {
 			t.Errorf("the log has %d bytes", size.Log)
 		}
 	}
 	stop()
 	polls.Wait()
-	if err := store.Close(t.Context()); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
@@ -170,30 +171,30 @@ func TestB61TheLogStaysSmallAndIsEmptiedAtAStop(t *testing.T) {
 }
 
 func TestDeadPayloadsHaveARetentionOfTheirOwn(t *testing.T) {
-	store := open(t)
-	arrivals := fill(t, store, 2, 100)
-	deliver(t, store, arrivals[:1])
-	if err := store.Cancel(t.Context(), arrivals[1].Event.ID, "default", time.Now()); err != nil {
+	s := open(t)
+	arrivals := fill(t, s, 2, 100)
+	deliver(t, s, arrivals[:1])
+	if err := s.Cancel(t.Context(), arrivals[1].Event.ID, "default", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().Add(time.Hour)
-	if n := pruneAll(t, store, sqlite.PruneQuery{Now: now, DeliveredBefore: now}); n != 1 {
+	if n := pruneAll(t, s, store.PruneQuery{Now: now, DeliveredBefore: now}); n != 1 {
 		t.Errorf("%d payloads went with the delivered, want 1", n)
 	}
-	if _, err := store.Body(t.Context(), arrivals[1].Event.ID); err != nil {
+	if _, err := s.Body(t.Context(), arrivals[1].Event.ID); err != nil {
 		t.Errorf("the dead one: %v", err)
 	}
-	if n := pruneAll(t, store, sqlite.PruneQuery{Now: now, DeadBefore: now}); n != 1 {
+	if n := pruneAll(t, s, store.PruneQuery{Now: now, DeadBefore: now}); n != 1 {
 		t.Errorf("%d payloads went with the dead, want 1", n)
 	}
 }
 
 func TestB65ABackupHasEverythingThatWasAcknowledgedBefore(t *testing.T) {
-	store := open(t)
+	s := open(t)
 	for name, backup := range map[string]func(to string) error{
-		"by the service": func(to string) error { return store.Backup(t.Context(), to) },
+		"by the service": func(to string) error { return s.Backup(t.Context(), to) },
 		"by another process": func(to string) error {
-			out, err := process(t, "backup", store.Path(), to).Output()
+			out, err := process(t, "backup", s.Path(), to).Output()
 			if err != nil {
 				return fmt.Errorf("%w: %s", err, out)
 			}
@@ -202,7 +203,7 @@ func TestB65ABackupHasEverythingThatWasAcknowledgedBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			acknowledged := map[webhook.ID]bool{}
-			for _, in := range fill(t, store, 200, 1024) {
+			for _, in := range fill(t, s, 200, 1024) {
 				acknowledged[in.Event.ID] = true
 			}
 			done := make(chan struct{})
@@ -214,7 +215,7 @@ func TestB65ABackupHasEverythingThatWasAcknowledgedBefore(t *testing.T) {
 						return
 					default:
 					}
-					if _, err := store.Accept(t.Context(), sample(n)); err != nil {
+					if _, err := s.Accept(t.Context(), sample(n)); err != nil {
 						t.Error(err)
 						return
 					}
@@ -242,12 +243,12 @@ func TestB65ABackupHasEverythingThatWasAcknowledgedBefore(t *testing.T) {
 
 func TestABackupOfAStoppedServiceWorks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weir.db")
-	store := openAt(t, path)
+	s := openAt(t, path)
 	in := sample(1)
-	if _, err := store.Accept(t.Context(), in); err != nil {
+	if _, err := s.Accept(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(t.Context()); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "copy.db")
@@ -278,12 +279,12 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 
 func TestDamageIsFound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weir.db")
-	store := openAt(t, path)
-	fill(t, store, 200, 100)
-	if err := store.CheckIntegrity(t.Context()); err != nil {
+	s := openAt(t, path)
+	fill(t, s, 200, 100)
+	if err := s.CheckIntegrity(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(t.Context()); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)

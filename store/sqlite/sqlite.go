@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"weir/store"
 )
 
 // Config says where the store is and how much it keeps.
@@ -15,30 +18,30 @@ type Config struct {
 	// Path of the database file. Its directory must exist.
 	Path string
 	// DedupeWindow is how long a key is remembered from its first copy on. 0
-	// is DefaultDedupeWindow.
+	// is 14 days.
 	DedupeWindow time.Duration
 	// MaxBytes caps the size of database and log: at the cap Accept answers
 	// new events with webhook.ErrFull. 0 is no cap.
 	MaxBytes int64
-	// Observe is told of every transaction of the writer, on the writer's
-	// goroutine: it must not block. Nil is nobody.
-	Observe func(Commit)
-	// Readers is the number of reading connections. 0 is DefaultReaders.
+	// Observe is called for every transaction of the writer, on the writer's
+	// goroutine: it must not block. It may be nil.
+	Observe func(store.Commit)
+	// Readers is the number of reading connections. 0 is 4.
 	Readers int
 }
 
 // The defaults of Config.
 const (
-	DefaultDedupeWindow = 14 * 24 * time.Hour
-	DefaultReaders      = 4
+	defaultDedupeWindow = 14 * 24 * time.Hour
+	defaultReaders      = 4
 )
 
 func (c Config) withDefaults() Config {
 	if c.DedupeWindow == 0 {
-		c.DedupeWindow = DefaultDedupeWindow
+		c.DedupeWindow = defaultDedupeWindow
 	}
 	if c.Readers == 0 {
-		c.Readers = DefaultReaders
+		c.Readers = defaultReaders
 	}
 	return c
 }
@@ -48,15 +51,15 @@ type Store struct {
 	path       string
 	cleanStart bool
 
-	lock    lockFile
-	pool    *sql.DB // of the writer: one connection
-	session *session
-	keys    *keys
-	reads   *readers
-	loads   loads
-	heavy   heavy
-	writer  *writer
-	owned   sync.WaitGroup // the writer goroutine
+	lock        lockFile
+	pool        *sql.DB // of the writer: one connection
+	conn        *writeConn
+	memtable    *memtable
+	reads       *readers
+	loads       loads
+	largeBodies largeBodies
+	writer      *writer
+	owned       sync.WaitGroup // the writer goroutine
 
 	closing  sync.Once
 	closeErr error
@@ -69,7 +72,7 @@ type Store struct {
 //
 // Its cost does not depend on how much is stored.
 func Open(ctx context.Context, config Config) (*Store, error) {
-	giveBack()
+	returnFreedMemory()
 	config = config.withDefaults()
 	path, err := resolve(config.Path)
 	if err != nil {
@@ -82,11 +85,11 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := &Store{path: path, lock: lock, heavy: newHeavy()}
-	if err := store.open(ctx, config); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), store.release())
+	opened := &Store{path: path, lock: lock, largeBodies: newLargeBodies()}
+	if err := opened.open(ctx, config); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), opened.release())
 	}
-	return store, nil
+	return opened, nil
 }
 
 func probeFilesAndDirectory(path string) error {
@@ -103,32 +106,32 @@ func (s *Store) open(ctx context.Context, config Config) error {
 		return err
 	}
 	s.pool = newConnector(s.path, "rw", shape, common, writing).open(1)
-	if err := s.openSession(ctx, config); err != nil {
+	if err := s.openWriteConn(ctx, config); err != nil {
 		return err
 	}
 	s.reads = &readers{
 		db:     newConnector(s.path, "ro", common, reading).open(config.Readers),
-		budget: walkBudget,
+		budget: scanBudget,
 	}
 	s.loads.readers = s.reads
 	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
-	s.keys = s.session.keys
-	s.writer = newWriter(s.session, s.reads)
+	s.memtable = s.conn.memtable
+	s.writer = newWriter(s.conn, s.reads)
 	s.writer.observe = config.Observe
 	s.owned.Go(s.writer.run)
 	return nil
 }
 
-// openSession readies the writing connection: schema, cached facts, the mark
+// openWriteConn readies the writing connection: schema, cached facts, the mark
 // of the start.
-func (s *Store) openSession(ctx context.Context, config Config) error {
+func (s *Store) openWriteConn(ctx context.Context, config Config) error {
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	s.session = newSession(conn, s.path, config)
+	s.conn = newWriteConn(conn, s.path, config)
 	steps, err := loadMigrations(migrations)
 	if err != nil {
 		return err
@@ -136,18 +139,18 @@ func (s *Store) openSession(ctx context.Context, config Config) error {
 	if err := migrate(ctx, conn, steps); err != nil {
 		return err
 	}
-	if err := s.session.load(); err != nil {
+	if err := s.conn.load(); err != nil {
 		return err
 	}
-	if s.cleanStart, err = s.session.markStarted(); err != nil {
+	if s.cleanStart, err = s.conn.markStarted(); err != nil {
 		return fmt.Errorf("marking the start: %w", err)
 	}
-	s.session.files, err = notePlace(s.path)
+	s.conn.files, err = noteOpenFiles(s.path)
 	return err
 }
 
 // Close takes no new work, finishes what is queued, empties the log into the
-// database, notes that the stop was clean, and gives the lock up. When ctx ends
+// database, notes that the stop was clean, and releases the lock. When ctx ends
 // first it returns the cause of that at once, and the next start will not be a
 // clean one; everything that was acknowledged is kept either way.
 func (s *Store) Close(ctx context.Context) error {
@@ -165,7 +168,7 @@ func (s *Store) close(ctx context.Context) error {
 	s.owned.Wait()
 	var err error
 	if err = s.reads.close(); err == nil && s.writer.err == nil {
-		err = s.session.markStopped()
+		err = s.conn.markStopped()
 	}
 	return errors.Join(err, s.release())
 }
@@ -176,8 +179,8 @@ func (s *Store) release() error {
 	if s.reads != nil {
 		errs = append(errs, s.reads.close())
 	}
-	if s.session != nil {
-		errs = append(errs, s.session.close())
+	if s.conn != nil {
+		errs = append(errs, s.conn.close())
 	}
 	if s.pool != nil {
 		errs = append(errs, s.pool.Close())
@@ -206,3 +209,24 @@ func (s *Store) CleanStart() bool { return s.cleanStart }
 
 // Path returns the database's path behind any symbolic link.
 func (s *Store) Path() string { return s.path }
+
+// Size measures the store.
+func (s *Store) Size(ctx context.Context) (store.Size, error) {
+	size := store.Size{Log: fileSize(s.path + "-wal"), Max: s.conn.maxBytes}
+	const query = `SELECT page_count * page_size, freelist_count * page_size
+		FROM pragma_page_count, pragma_page_size, pragma_freelist_count`
+	if err := s.reads.row(ctx, query, nil, &size.Database, &size.Free); err != nil {
+		return store.Size{}, fmt.Errorf("measuring the database: %w", err)
+	}
+	return size, nil
+}
+
+// Pragmas lists the settings of the writing connection as "name=value". Every
+// one was read back when the connection was opened: these are in force.
+func (s *Store) Pragmas() []string {
+	var list []string
+	for _, p := range slices.Concat(shape, common, writing) {
+		list = append(list, p.name+"="+p.want)
+	}
+	return list
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/store"
 	"weir/store/sqlite"
 	"weir/store/storetest"
 )
@@ -15,7 +16,7 @@ type engine struct{ *sqlite.Store }
 // PruneAll takes steps of pruning until there is nothing more to do.
 func (e engine) PruneAll(ctx context.Context, now, finishedBefore time.Time) error {
 	for {
-		result, err := e.Prune(ctx, sqlite.PruneQuery{
+		result, err := e.Prune(ctx, store.PruneQuery{
 			Now: now, DeliveredBefore: finishedBefore, DeadBefore: finishedBefore, Limit: 7,
 		})
 		if err != nil || !result.More {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/store"
 	"weir/webhook"
 )
 
@@ -34,8 +35,8 @@ const (
 // operation is one piece of work for the writer.
 type operation struct {
 	// apply does the work inside a transaction. It may run twice, with a
-	// rollback between. Where it refuses (see refused) it has written nothing.
-	apply func(*session) error
+	// rollback between. Where it refuses (see rejection) it has written nothing.
+	apply func(*writeConn) error
 	bytes int
 	state atomic.Int32
 	err   error
@@ -47,28 +48,28 @@ type operation struct {
 // transaction. There is no timer: the batch is what arrived during the last
 // commit, so an idle store commits at once and a busy one shares the sync.
 type writer struct {
-	session *session
+	conn    *writeConn
 	readers *readers
 	queue   chan *operation
 	// stop asks it to finish what is queued; gone is closed when it has ended
-	// and the session is free.
+	// and the connection is free.
 	stop chan struct{}
 	gone chan struct{}
 	// failed is closed when it died, after err was set.
 	failed chan struct{}
 	err    error
 
-	// observe is told of every transaction; it may be nil.
-	observe func(Commit)
+	// observe is called for every transaction; it may be nil.
+	observe func(store.Commit)
 
 	transactions atomic.Int64
 	operations   atomic.Int64
 	batch        []*operation // reused
 }
 
-func newWriter(session *session, readers *readers) *writer {
+func newWriter(conn *writeConn, readers *readers) *writer {
 	return &writer{
-		session: session,
+		conn:    conn,
 		readers: readers,
 		queue:   make(chan *operation, queueLength),
 		stop:    make(chan struct{}),
@@ -82,8 +83,8 @@ var errClosed = fmt.Errorf("%w: the store is closed", webhook.ErrUnavailable)
 
 // do hands an operation to the writer and waits for its commit. When ctx ends
 // first the operation is dropped if it has not begun; otherwise the commit
-// stands, and the caller does not learn of it.
-func (w *writer) do(ctx context.Context, bytes int, apply func(*session) error) error {
+// is kept, and the caller does not learn of it.
+func (w *writer) do(ctx context.Context, bytes int, apply func(*writeConn) error) error {
 	op := &operation{apply: apply, bytes: bytes, done: make(chan struct{})}
 	select {
 	case <-w.stop:
@@ -149,7 +150,7 @@ func (w *writer) run() {
 	}
 }
 
-// fail makes the writer's death known.
+// fail stores why the writer ends and closes failed.
 func (w *writer) fail(err error) {
 	if w.err == nil {
 		w.err = err
@@ -187,7 +188,7 @@ func (w *writer) process(batch []*operation) {
 		return
 	}
 	err := w.transact(live)
-	if err != nil && len(live) > 1 && !passing(err) && w.err == nil {
+	if err != nil && len(live) > 1 && !transient(err) && w.err == nil {
 		w.separately(live)
 	} else if err != nil {
 		w.answer(live, err)
@@ -196,7 +197,7 @@ func (w *writer) process(batch []*operation) {
 		close(op.done)
 	}
 	clear(w.batch)
-	w.rewind()
+	w.shortenLog()
 }
 
 // separately gives each operation of a batch that failed a transaction of its
@@ -214,7 +215,7 @@ func (w *writer) separately(batch []*operation) {
 
 // answer sets the error of operations that were not committed.
 func (w *writer) answer(batch []*operation, err error) {
-	if passing(err) || w.err != nil {
+	if transient(err) || w.err != nil {
 		err = unavailable(err)
 	}
 	for _, op := range batch {
@@ -222,24 +223,24 @@ func (w *writer) answer(batch []*operation, err error) {
 	}
 }
 
-// rewind lets a long log begin again. SQLite does that by itself when it finds a
+// shortenLog lets a long log begin again. SQLite does that by itself when it finds a
 // moment without readers; where status pages and dispatch loops read without a
-// pause there is none, so the writer makes one.
+// pause there is none, so the writer makes one by pausing them.
 //
 // The log counts to the cap. Where that is small the log is cut off: nothing
 // else would ever make it shorter.
-func (w *writer) rewind() {
-	most, checkpoint := w.session.longestLog(), `PRAGMA wal_checkpoint(PASSIVE)`
-	if w.err != nil || fileSize(w.session.path+"-wal") < most {
+func (w *writer) shortenLog() {
+	most, checkpoint := w.conn.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
+	if w.err != nil || fileSize(w.conn.path+"-wal") < most {
 		return
 	}
 	if most < maxLog {
 		checkpoint = `PRAGMA wal_checkpoint(TRUNCATE)`
 	}
-	w.readers.quiet(func() {
+	w.readers.whileReadersPause(func() {
 		// An error, as from a reader in another process, leaves the log as
 		// long as it is until the next time.
-		_ = w.session.checkpoint(checkpoint)
+		_ = w.conn.checkpoint(checkpoint)
 	})
 }
 
@@ -248,13 +249,13 @@ func (w *writer) rewind() {
 func (w *writer) transact(batch []*operation) error {
 	begun := time.Now()
 	err := w.attempt(batch)
-	defer func() { w.tell(len(batch), time.Since(begun), err) }()
+	defer func() { w.report(len(batch), time.Since(begun), err) }()
 	if err == nil {
 		w.transactions.Add(1)
 		w.operations.Add(int64(len(batch)))
 		return nil
 	}
-	if stuck := w.session.rollback(); stuck != nil {
+	if stuck := w.conn.rollback(); stuck != nil {
 		w.fail(errors.Join(err, stuck))
 	} else if fatal(err) {
 		w.fail(err)
@@ -262,26 +263,26 @@ func (w *writer) transact(batch []*operation) error {
 	return err
 }
 
-// tell reports a transaction to the observer.
-func (w *writer) tell(operations int, took time.Duration, err error) {
+// report passes a transaction to the observer.
+func (w *writer) report(operations int, took time.Duration, err error) {
 	if w.observe == nil {
 		return
 	}
-	if err != nil && (passing(err) || w.err != nil) {
+	if err != nil && (transient(err) || w.err != nil) {
 		err = unavailable(err)
 	}
-	w.observe(Commit{Operations: operations, Took: took, Tight: w.session.tight(), Err: err})
+	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.conn.nearlyFull(), Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {
-	if err := w.session.begin(); err != nil {
+	if err := w.conn.begin(); err != nil {
 		return err
 	}
 	for _, op := range batch {
-		op.err = op.apply(w.session)
-		if op.err != nil && !refused(op.err) {
+		op.err = op.apply(w.conn)
+		if op.err != nil && !rejection(op.err) {
 			return op.err
 		}
 	}
-	return w.session.commit()
+	return w.conn.commit()
 }

@@ -17,7 +17,7 @@ var modelCases = []testCase{
 	{"answers like the model after any other sequence", func(b *bench) { b.compare(rand.Uint64(), 400) }},
 }
 
-// walkers is a random walk of an engine and a model beside each other.
+// walkers is takes the same random steps with an engine and a model.
 type walkers struct {
 	*bench
 	*rand.Rand

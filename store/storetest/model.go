@@ -18,7 +18,7 @@ type model struct {
 // modelEvent is an event with all that happened to it.
 type modelEvent struct {
 	webhook.EventDetail
-	// named is false once the key has been given to a later event.
+	// named is false once the key belongs to a later event.
 	named bool
 }
 
@@ -63,7 +63,7 @@ func (m *model) accept(a webhook.Arrival) webhook.Receipt {
 	return webhook.Receipt{ID: first.Event.ID, Result: webhook.ResultKeyConflict}
 }
 
-// add stores a new event in the place of an older one that gives its key up.
+// add stores a new event, which takes the key of an older one, if any.
 func (m *model) add(a webhook.Arrival, older *modelEvent, conflictOf webhook.ID) webhook.Receipt {
 	if older != nil {
 		older.named = false
@@ -96,7 +96,7 @@ func (m *model) repeat(e *modelEvent, at time.Time) webhook.Receipt {
 	return receipt
 }
 
-// revive gives a delivery a fresh allowance.
+// revive resets the allowance of a delivery.
 func revive(d *webhook.Delivery, at time.Time) {
 	*d = webhook.Delivery{
 		EventID: d.EventID, Source: d.Source, Destination: d.Destination, Size: d.Size,

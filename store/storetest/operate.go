@@ -8,8 +8,8 @@ import (
 	"weir/webhook"
 )
 
-// standing brings a new event's delivery to a state by its usual path.
-func (b *bench) standing(name string) webhook.ID {
+// inState brings a new event's delivery to a state by its usual path.
+func (b *bench) inState(name string) webhook.ID {
 	b.Helper()
 	switch name {
 	case "delivered":
@@ -63,7 +63,7 @@ var operateCases = []testCase{
 			{"cancelled", nil, nil},
 			{"expired", nil, nil},
 		} {
-			id := b.standing(c.state)
+			id := b.inState(c.state)
 			b.pass(time.Minute)
 			before := b.delivery(id)
 			request := webhook.Redelivery{EventID: id, Destination: "app", At: b.now.Add(time.Second)}
@@ -87,7 +87,7 @@ var operateCases = []testCase{
 			{state: "too_large", plain: webhook.ErrState},
 			{state: "expired", plain: webhook.ErrState},
 		} {
-			id := b.standing(c.state)
+			id := b.inState(c.state)
 			before := b.delivery(id)
 			b.wantError(b.Cancel(b.Context(), id, "app", b.now), c.plain)
 			after := b.delivery(id)
@@ -144,7 +144,7 @@ var pruneCases = []testCase{
 	{"removes payloads and attempts of what is finished long enough", func(b *bench) {
 		ids := map[string]webhook.ID{}
 		for _, state := range []string{"delivered", "rejected", "cancelled", "expired", "pending"} {
-			ids[state] = b.standing(state)
+			ids[state] = b.inState(state)
 		}
 		cutoff := b.stored()
 		b.pass(time.Second)

@@ -140,7 +140,7 @@ type testCase struct {
 // parts of the world, and not a whole millisecond.
 var noon = time.Date(2026, time.November, 1, 8, 30, 0, 123_456_789, time.UTC)
 
-// bench is an engine with a clock that stands still between steps.
+// bench is an engine with a clock that does not move between steps.
 type bench struct {
 	*testing.T
 	Engine

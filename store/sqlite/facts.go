@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// load reads what the connection keeps in memory. Nothing in it grows with what is
+// stored.
+func (c *writeConn) load() error {
+	var err error
+	if c.pageSize, err = c.number(`PRAGMA page_size`); err != nil {
+		return fmt.Errorf("reading the page size: %w", err)
+	}
+	// The counter goes on behind the last event, so that a seq is not used
+	// twice even where the clock was set back.
+	if c.counter, err = c.number(`SELECT coalesce(max(seq), 0) FROM events`); err != nil {
+		return fmt.Errorf("reading the last place: %w", err)
+	}
+	c.counter &= counterMask
+	return c.loadMemtable()
+}
+
+const setFact = `UPDATE facts SET value = ?2 WHERE name = +?1`
+
+// markStarted takes the mark of a clean stop away and reports whether it was
+// there.
+func (c *writeConn) markStarted() (bool, error) {
+	clean, err := c.number(`SELECT value FROM facts WHERE name = 'clean'`)
+	if err != nil {
+		return false, err
+	}
+	_, err = c.exec(setFact, "clean", 0)
+	return clean == 1, err
+}
+
+// markStopped sets the mark and empties the log, so that a copy of the
+// database file alone is complete from now on.
+func (c *writeConn) markStopped() error {
+	if _, err := c.exec(setFact, "clean", 1); err != nil {
+		return fmt.Errorf("marking the clean stop: %w", err)
+	}
+	return c.checkpoint(`PRAGMA wal_checkpoint(TRUNCATE)`)
+}
+
+// checkpoint copies the log into the database as far as readers allow. Its
+// answer has to be read: a statement that was left half read would keep every
+// later transaction from being committed.
+func (c *writeConn) checkpoint(pragma string) error {
+	var busy, log, moved int
+	if _, err := c.row(pragma, nil, &busy, &log, &moved); err != nil {
+		return fmt.Errorf("emptying the log: %w", err)
+	}
+	return nil
+}
+
+// close closes the statements and the connection.
+func (c *writeConn) close() error {
+	var errs []error
+	for _, stmt := range c.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
+}
+
+// Ping commits something small and so proves that events can be stored now.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
+		_, err := conn.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("proving that the store commits: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/mattn/go-sqlite3"
+
+	"weir/webhook"
+)
+
+// writeConn is the writing connection and what is known about the database while
+// nobody else can write to it. It belongs to the writer goroutine (before that
+// starts, to Open; after it has ended, to Close).
+//
+// Its statements run without a context: a deadline does not interrupt SQLite's
+// wait for a lock, and a half-done statement would cost the whole batch.
+type writeConn struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+
+	path     string
+	files    openFiles
+	window   int64 // of keys, in milliseconds
+	maxBytes int64 // 0 is no cap
+	pageSize int64
+
+	// counter is the lower part of the next event's seq.
+	counter int64
+	// bytesLeft is how many bytes of new events this transaction may take, content
+	// what the pages in use took when it began.
+	bytesLeft, content int64
+	// owners caches epoch and newest rev of each destination; unsaved holds
+	// gates that are written once at the end of the transaction. Both are
+	// forgotten when a transaction is rolled back.
+	fencings map[string]fencing
+	unsaved  map[string]webhook.Destination
+	// keys says which event has a key.
+	memtable *memtable
+	// payloads and events are the passes of pruning.
+	payloads, events pass
+}
+
+func newWriteConn(conn *sql.Conn, path string, config Config) *writeConn {
+	return &writeConn{
+		conn:     conn,
+		stmts:    map[string]*sql.Stmt{},
+		path:     path,
+		window:   config.DedupeWindow.Milliseconds(),
+		maxBytes: config.MaxBytes,
+		memtable: newMemtable(),
+		fencings: map[string]fencing{},
+		unsaved:  map[string]webhook.Destination{},
+	}
+}
+
+// prepared returns the statement for a text, prepared once.
+func (c *writeConn) prepared(text string) (*sql.Stmt, error) {
+	if stmt, ok := c.stmts[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := c.conn.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[text] = stmt
+	return stmt, nil
+}
+
+// exec runs a statement that answers no rows and returns the number of rows
+// that it changed. (One that does would stay open, and no transaction could be
+// committed any more: see row and each.)
+func (c *writeConn) exec(text string, args ...any) (int64, error) {
+	stmt, err := c.prepared(text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// execWith is exec for a statement with so many bytes among its values. A
+// prepared one would keep a copy of them until it is used again.
+func (c *writeConn) execWith(bytes int, text string, args ...any) (int64, error) {
+	if bytes < largeBody {
+		return c.exec(text, args...)
+	}
+	result, err := c.conn.ExecContext(context.Background(), text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// row reads at most one row into dest and reports whether there was one.
+func (c *writeConn) row(text string, args []any, dest ...any) (bool, error) {
+	stmt, err := c.prepared(text)
+	if err != nil {
+		return false, err
+	}
+	err = stmt.QueryRowContext(context.Background(), args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls scan for every row.
+func (c *writeConn) each(text string, args []any, scan func(*sql.Rows) error) error {
+	stmt, err := c.prepared(text)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(context.Background(), args...)
+	return eachRow(rows, err, scan)
+}
+
+// eachRow reads rows to their end and closes them.
+func eachRow(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// number reads a single number.
+func (c *writeConn) number(text string, args ...any) (int64, error) {
+	var n int64
+	_, err := c.row(text, args, &n)
+	return n, err
+}
+
+// begin starts a transaction and measures how much space is left.
+func (c *writeConn) begin() error {
+	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	c.bytesLeft = math.MaxInt64
+	if c.maxBytes == 0 {
+		return nil
+	}
+	if err := c.measure(); err != nil {
+		return fmt.Errorf("measuring the database: %w", err)
+	}
+	return nil
+}
+
+// measure finds out how much is stored: pages in use and the log beside them.
+// Free pages do not count, the next event takes them.
+func (c *writeConn) measure() error {
+	pages, err := c.number(`PRAGMA page_count`)
+	if err != nil {
+		return err
+	}
+	free, err := c.number(`PRAGMA freelist_count`)
+	if err != nil {
+		return err
+	}
+	c.content = (pages - free) * c.pageSize
+	c.bytesLeft = c.maxBytes - c.content - fileSize(c.path+"-wal")
+	return nil
+}
+
+// nearlyFull reports whether little space is left, so that payloads of delivered
+// events are removed early. The log, which comes and goes, counts with its limit.
+// One that a reader outside has made longer is no reason, it would only grow.
+func (c *writeConn) nearlyFull() bool {
+	return c.maxBytes > 0 && c.maxBytes-c.content < c.maxBytes/nearlyFullShare+c.maxLogLength()
+}
+
+// maxLogLength is the length from which the writer helps to empty the log.
+func (c *writeConn) maxLogLength() int64 {
+	if c.maxBytes > 0 {
+		return min(maxLog, c.maxBytes/logShare)
+	}
+	return maxLog
+}
+
+// fileSize is 0 for a file that is not there.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// commit writes the gates that have gathered, writes some keys to their table,
+// and ends the transaction.
+func (c *writeConn) commit() error {
+	if err := c.files.check(); err != nil {
+		return err
+	}
+	if err := c.saveGates(); err != nil {
+		return fmt.Errorf("saving gates: %w", err)
+	}
+	if err := c.flushKeys(); err != nil {
+		return err
+	}
+	if _, err := c.exec(`COMMIT`); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	c.memtable.committed()
+	return nil
+}
+
+// rollback ends the transaction without a trace. Its error means that the
+// connection is stuck in a transaction and cannot be used any more.
+func (c *writeConn) rollback() error {
+	clear(c.fencings)
+	clear(c.unsaved)
+	c.memtable.rolledBack()
+	idle, err := c.idle()
+	if err != nil || idle {
+		return err
+	}
+	if _, err := c.exec(`ROLLBACK`); err != nil {
+		return fmt.Errorf("rolling back: %w", err)
+	}
+	return nil
+}
+
+// idle reports whether no transaction is open. SQLite ends one by itself on
+// some errors (a full disk), and then a rollback would be an error.
+func (c *writeConn) idle() (bool, error) {
+	var idle bool
+	err := c.conn.Raw(func(conn any) error {
+		idle = conn.(*sqlite3.SQLiteConn).AutoCommit()
+		return nil
+	})
+	return idle, err
+}
+
+// nextSeq returns the seq of an event received at ms.
+func (c *writeConn) nextSeq(ms int64) int64 {
+	c.counter++
+	return seqAt(ms) | c.counter&counterMask
+}
