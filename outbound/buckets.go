@@ -71,7 +71,7 @@ func readBuckets(header http.Header, base time.Time) []bucket {
 		}
 	}
 	list = append(list, structuredBuckets(header, base)...)
-	list = append(list, usageBuckets(header)...)
+	list = append(list, listedBuckets(header, base)...)
 	if calls, ok := shopifyBucket(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {
 		list = append(list, calls)
 	}
@@ -233,29 +233,40 @@ func windowParameter(value string) time.Duration {
 	return number.times(time.Second)
 }
 
-// usageBuckets reads fields with figures for several allowances: the limits
-// "200,2000" beside the usage "47,2003". The windows grow from left to right,
-// so that the last is a long one (Strava: 15 minutes, then the day).
-func usageBuckets(header http.Header) []bucket {
+// listedBuckets reads fields with figures for several allowances: the limits
+// "200,2000" beside the usage "47,2003" or what remains, "153,0", and perhaps
+// their resets. The windows grow from left to right, so that the last is a long
+// one (Strava: 15 minutes, then the day).
+func listedBuckets(header http.Header, base time.Time) []bucket {
 	var list []bucket
 	for name, values := range header {
-		head, found := strings.CutSuffix(name, "-Usage")
-		if !found || familyOf(name) < 0 || len(values) == 0 || len(list) >= maxBuckets {
+		head, used := strings.CutSuffix(name, "-Usage")
+		if !used {
+			head, _ = strings.CutSuffix(name, "-Remaining")
+		}
+		if head == name || familyOf(name) < 0 || len(values) == 0 || len(list) >= maxBuckets {
 			continue
 		}
-		usages, limits := strings.Split(values[0], ","), strings.Split(header.Get(head+"-Limit"), ",")
-		if len(usages) < 2 || len(usages) != len(limits) || len(usages) > maxBuckets {
+		counts, limits := strings.Split(values[0], ","), strings.Split(header.Get(head+"-Limit"), ",")
+		if len(counts) < 2 || len(counts) != len(limits) || len(counts) > maxBuckets {
 			continue
 		}
-		for i := range usages {
-			used, ok := leadingCount(usages[i])
+		resets := strings.Split(header.Get(head+"-Reset"), ",")
+		for i := range counts {
+			count, ok := leadingCount(counts[i])
 			limit, read := leadingCount(limits[i])
 			if !ok || !read || limit == 0 {
 				continue
 			}
-			b := bucket{head: head, limit: limit, remaining: max(limit-used, 0)}
-			if i == len(usages)-1 {
+			b := bucket{head: head, limit: limit, remaining: count}
+			if used {
+				b.remaining = max(limit-count, 0)
+			}
+			if i == len(counts)-1 {
 				b.window = day
+			}
+			if len(resets) == len(counts) {
+				b.setReset(field{name: head + "-Reset", value: strings.TrimSpace(resets[i]), base: base})
 			}
 			list = append(list, b)
 		}

@@ -166,7 +166,7 @@ func (p phrase) matches(text string, start int) bool {
 // maxJoint is the most characters between two words of a phrase.
 const maxJoint = 3
 
-func isJoint(c byte) bool { return c == ' ' || c == '_' || c == '-' || c == '+' || c == '.' }
+func isJoint(c byte) bool { return c == ' ' || c == '_' || c == '-' || c == '+' }
 
 // shortestStem is the length of the shortest stem.
 const shortestStem = 6

@@ -117,7 +117,7 @@ func isSizeUnit(word string) bool {
 	return false
 }
 
-// leadingLetters returns the letters at the start of a folded text.
+// leadingLetters returns the letters at the start of a normalised text.
 func leadingLetters(text string) string {
 	end := 0
 	for end < len(text) && isLower(text[end]) {

@@ -107,6 +107,9 @@ func nameOfWait(name string) (waitName, bool) {
 			plain = append(plain, name[i])
 		}
 	}
+	if string(plain) == "reset" {
+		return waitName{"reset", true, "services"}, true
+	}
 	for _, known := range waitNames {
 		if strings.Contains(string(plain), known.part) {
 			return known, true
@@ -127,7 +130,7 @@ func (r *reader) member(start int) {
 	for end < len(r.text) && end-start < maxName && (isLower(r.text[end]) || r.text[end] == '_' || r.text[end] == '-') {
 		end++
 	}
-	if end == len(r.text) || end-start < len("retryin") {
+	if end == len(r.text) || end-start < len("reset") {
 		return
 	}
 	var value string
@@ -202,7 +205,7 @@ func waitsInXML(body []byte, base time.Time) webhook.Hint {
 		}
 		rest = after
 		name, value, found := bytes.Cut(after[:min(len(after), maxName+maxMoment)], []byte(">"))
-		if !found || len(name) > maxName || len(name) < len("retryin") {
+		if !found || len(name) > maxName || len(name) < len("reset") {
 			continue
 		}
 		if value, _, found = bytes.Cut(value, []byte("<")); found {

@@ -20,7 +20,7 @@ func containsWord(text, word string) bool {
 
 func isWordByte(c byte) bool { return isLower(c) || isDigit(c) || c == '_' }
 
-// member finds the first value of a JSON member in a folded text that need not
+// member finds the first value of a JSON member in a normalised text that need not
 // be whole. It returns what follows the value, to go on from.
 func member(text, name string) (value, rest string, ok bool) {
 	for {

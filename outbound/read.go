@@ -63,7 +63,7 @@ func Read(r Response, now time.Time) webhook.Answer {
 type facts struct {
 	status int
 	header http.Header
-	// text is the folded body, read for answers of 400 and more only.
+	// text is the normalised body, read for answers of 400 and more only.
 	text  string
 	words words
 	// namesField says that the body names a field of the payload, as

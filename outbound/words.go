@@ -7,7 +7,7 @@ import (
 	"weir/webhook"
 )
 
-// words is what one pass over the words of a folded text finds.
+// words is what one pass over the words of a normalised text finds.
 type words struct {
 	limit, used, requested *int64
 	// window is the first window of time that the text names.
@@ -36,7 +36,7 @@ func (w window) long() bool {
 	return false
 }
 
-// reader goes over a folded text word by word.
+// reader goes over a normalised text word by word.
 type reader struct {
 	words
 	text    string
