@@ -188,7 +188,7 @@ func (f *facts) limit() verdict {
 	if rule := f.longWindow(); rule != "" {
 		return sure(webhook.OutcomeQuotaExhausted, rule)
 	}
-	hint := f.hint(anyBucket)
+	hint := f.hint(anyRateWindow)
 	switch {
 	case hint.Wait >= webhook.LongLived:
 		return sure(webhook.OutcomeQuotaExhausted, RuleLongWait)
@@ -230,7 +230,7 @@ func (f *facts) limitWording() bool {
 }
 
 func (f *facts) anyEmpty() bool {
-	for _, b := range f.buckets {
+	for _, b := range f.rateWindows {
 		if b.empty() {
 			return true
 		}
@@ -265,7 +265,7 @@ func (f *facts) longWindow() string {
 		f.said = span
 		return RuleLongHeader
 	}
-	for _, b := range f.buckets {
+	for _, b := range f.rateWindows {
 		if b.empty() && b.long() {
 			return RuleLongHeader
 		}

@@ -25,7 +25,7 @@
 //
 //   - A hint is a wait that an answer asks for. It is explicit (Retry-After, a
 //     JSON member, a phrase such as "try again in 7m12s") or the time to the
-//     reset of a [bucket]: an allowance as headers show it. An explicit wait
+//     reset of a [rateWindow]: an allowance as headers show it. An explicit wait
 //     outranks resets, and of several the longest counts.
 //   - Base is the moment against which an answer's instants are measured: its
 //     own Date.

@@ -43,20 +43,20 @@ func asksToWait(name string) bool {
 		strings.HasSuffix(name, "Reset-After") || strings.HasSuffix(name, "Retry-In")
 }
 
-// resetWait returns the longest time to a reset: of the empty buckets, or when
+// resetWait returns the longest time to a reset: of the empty rate-limit windows, or when
 // none is shown empty of those that considered admits, and of the one given.
-func resetWait(buckets []bucket, hint webhook.Hint, considered func(bucket) bool) webhook.Hint {
-	for _, b := range buckets {
+func resetWait(rateWindows []rateWindow, hint webhook.Hint, considered func(rateWindow) bool) webhook.Hint {
+	for _, b := range rateWindows {
 		if b.empty() {
-			considered = bucket.empty
+			considered = rateWindow.empty
 		}
 	}
-	if !anyReset(buckets, considered) {
+	if !anyReset(rateWindows, considered) {
 		// The reset may stand under a name of its own, beside a field that
 		// says that nothing is left (BigCommerce).
-		considered = bucket.unknown
+		considered = rateWindow.unknown
 	}
-	for _, b := range buckets {
+	for _, b := range rateWindows {
 		if considered(b) && b.from != "" {
 			hint = longer(hint, webhook.Hint{Wait: b.reset, From: b.from})
 		}
@@ -64,10 +64,10 @@ func resetWait(buckets []bucket, hint webhook.Hint, considered func(bucket) bool
 	return hint
 }
 
-// anyReset reports whether one of the buckets that are considered tells its
+// anyReset reports whether one of the rate-limit windows that are considered tells its
 // reset.
-func anyReset(buckets []bucket, considered func(bucket) bool) bool {
-	for _, b := range buckets {
+func anyReset(rateWindows []rateWindow, considered func(rateWindow) bool) bool {
+	for _, b := range rateWindows {
 		if considered(b) && b.from != "" {
 			return true
 		}
@@ -75,10 +75,60 @@ func anyReset(buckets []bucket, considered func(bucket) bool) bool {
 	return false
 }
 
-// anyBucket considers every reset: the answer is a limit, so one of them is
+// anyRateWindow considers every reset: the answer is a limit, so one of them is
 // what it speaks of.
-func anyBucket(bucket) bool { return true }
+func anyRateWindow(rateWindow) bool { return true }
 
-// notRoomy leaves out the buckets that show room: rate headers ride on every
+// notRoomy leaves out the rate-limit windows that show room: rate headers ride on every
 // answer, and a failure or a bill has nothing to do with them.
-func notRoomy(b bucket) bool { return !b.roomy() }
+func notRoomy(b rateWindow) bool { return !b.roomy() }
+
+// readPacing tells how far to slow down before a limit is hit: nothing before
+// the reset of an empty rate-limit window, and the rest of an almost empty one spread
+// over the time to its reset. An answer out of a cache (Age above 0, RFC 9111
+// section 5.1) tells nothing about now.
+func readPacing(header http.Header, rateWindows []rateWindow) webhook.Pacing {
+	var pacing webhook.Pacing
+	if age, ok := leadingCount(header.Get("Age")); ok && age > 0 {
+		return pacing
+	}
+	for _, b := range rateWindows {
+		pacing = slower(pacing, b.pacing())
+	}
+	return pacing
+}
+
+// pacing of one rate-limit window.
+func (b rateWindow) pacing() webhook.Pacing {
+	switch {
+	case b.empty() && b.from != "":
+		return webhook.Pacing{NotBefore: b.reset}
+	case b.spacing > 0 && b.nearlyEmpty():
+		pacing := webhook.Pacing{Spacing: b.spacing, For: b.window}
+		if b.empty() {
+			pacing.NotBefore = b.spacing
+		}
+		return pacing
+	case b.nearlyEmpty() && b.from != "" && b.reset > 0:
+		spacing := ceilWait(b.reset / time.Duration(b.remaining))
+		return webhook.Pacing{Spacing: spacing, For: b.reset}
+	}
+	return webhook.Pacing{}
+}
+
+// nearlyEmpty reports that a tenth of the limit or less is left, or one.
+func (b rateWindow) nearlyEmpty() bool {
+	if b.remaining < 0 {
+		return false
+	}
+	return b.remaining <= max(1, b.limit/10) && (b.remaining > 0 || b.spacing > 0)
+}
+
+// slower joins two paces: whichever asks for more.
+func slower(a, b webhook.Pacing) webhook.Pacing {
+	a.NotBefore = max(a.NotBefore, b.NotBefore)
+	if b.Spacing > a.Spacing {
+		a.Spacing, a.For = b.Spacing, b.For
+	}
+	return a
+}

@@ -68,9 +68,9 @@ type facts struct {
 	words words
 	// namesField says that the body names a field of the payload, as
 	// validators do.
-	namesField bool
-	sent       payload
-	buckets    []bucket
+	namesField  bool
+	sent        payload
+	rateWindows []rateWindow
 	// explicit is the longest wait that the answer asks for in so many
 	// words: by header, JSON member or phrase.
 	explicit webhook.Hint
@@ -81,7 +81,7 @@ type facts struct {
 // newFacts gathers what the rules look at.
 func newFacts(r Response, body body, base time.Time) *facts {
 	f := &facts{status: r.Status, header: r.Header}
-	f.buckets = readBuckets(r.Header, base)
+	f.rateWindows = readRateWindows(r.Header, base)
 	if r.Status >= 200 && r.Status < 400 {
 		return f
 	}
@@ -102,24 +102,24 @@ func newFacts(r Response, body body, base time.Time) *facts {
 
 // hint is what a limited answer asks for: in so many words, else by its
 // resets.
-func (f *facts) hint(considered func(bucket) bool) webhook.Hint {
+func (f *facts) hint(considered func(rateWindow) bool) webhook.Hint {
 	if f.explicit.Given() {
 		return f.explicit
 	}
-	return resetWait(f.buckets, f.words.resets, considered)
+	return resetWait(f.rateWindows, f.words.resets, considered)
 }
 
 // hintFor returns the hint of an answer whose outcome has a timed retry.
 func (f *facts) hintFor(answer webhook.Answer) webhook.Hint {
 	switch answer.Outcome {
 	case webhook.OutcomeRateLimited:
-		return f.hint(anyBucket)
+		return f.hint(anyRateWindow)
 	case webhook.OutcomeQuotaExhausted:
 		switch answer.Rule {
 		case RuleBillingWords, RuleAllowance:
 			return f.hint(notRoomy)
 		}
-		return f.hint(anyBucket)
+		return f.hint(anyRateWindow)
 	case webhook.OutcomeTransient:
 		return f.hint(notRoomy)
 	}
@@ -151,5 +151,5 @@ func (f *facts) pacingFor(answer webhook.Answer) webhook.Pacing {
 	case webhook.OutcomeRateLimited, webhook.OutcomeQuotaExhausted:
 		return webhook.Pacing{}
 	}
-	return readPacing(f.header, f.buckets)
+	return readPacing(f.header, f.rateWindows)
 }

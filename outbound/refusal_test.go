@@ -1,6 +1,7 @@
 package outbound_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -170,5 +171,44 @@ func TestFormsOfWaits(t *testing.T) {
 		in("an element", `<a><b:retryAfter>7</b:retryAfter></a>`, 7*time.Second),
 		in("an element of another name", `<a><retries>7</retries></a>`, none),
 		in("a pair", "limit=5;retry_after=8;x", 8*time.Second),
+	})
+}
+
+func TestBoundsOfOneWait(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		wait        time.Duration
+		ok          bool
+	}{
+		{"the longest of joined lines", "60, 3", time.Minute, true},
+		{"in either order", "3, 60", time.Minute, true},
+		{"an instant of last year", "Sun, 30 Nov 2025 12:00:00 GMT", 0, true},
+		{"256 bytes", "5" + strings.Repeat(" ", 255), 5 * time.Second, true},
+		{"257 bytes", "5" + strings.Repeat(" ", 256), 0, false},
+	} {
+		if wait, ok := outbound.Wait("Retry-After", c.value, noon); wait != c.wait || ok != c.ok {
+			t.Errorf("%s: %v, %t", c.name, wait, ok)
+		}
+	}
+}
+
+func TestASecretThatOnlyPiecesTogetherMakeIsRedacted(t *testing.T) {
+	secrets := outbound.NewSecrets("s3cret", "a[redacted]b")
+	if got := secrets.Redact("as3cretb", 100); got != "[redacted]" {
+		t.Errorf("kept %q", got)
+	}
+}
+
+func TestFieldsOfRateLimitWindows(t *testing.T) {
+	quota, limited := webhook.OutcomeQuotaExhausted, webhook.OutcomeRateLimited
+	check(t, []reading{
+		{"the empty one's reset counts", 429, "X-A-Limit-Limit: 9\nX-A-Limit-Remaining: 8\nX-A-Limit-Reset: 5\nX-B-Limit-24hour-Remaining: 0\nX-B-Limit-24hour-Reset: 600", "", quota, 10 * time.Minute, outbound.RuleLongHeader},
+		{"a reset beside what is left", 429, "X-Rate-Limit-Requests-Left: 0\nX-Rate-Limit-Time-Reset-Ms: 1500", "", limited, 1500 * time.Millisecond, ""},
+		{"a window behind the count", 429, "RateLimit-Remaining: 0;w=21600", "", quota, none, outbound.RuleLongHeader},
+		{"a short window behind the count", 429, "RateLimit-Remaining: 0;w=60", "", limited, none, ""},
+		{"the day's figure", 429, "X-RateLimit-Limit: 200,2000\nX-RateLimit-Usage: 5,2000", "", quota, none, outbound.RuleLongHeader},
+		{"figures that do not belong together", 429, "X-RateLimit-Limit: 200\nX-RateLimit-Usage: 5,2000", "", limited, none, ""},
+		{"a name of the window", 429, "X-RateLimit-Type: Daily-limit", "", quota, none, outbound.RuleLongHeader},
+		{"other fields", 429, "X-Days-Open: 0\nContent-Limit: day", "", limited, none, ""},
 	})
 }

@@ -39,10 +39,10 @@ func (w window) long() bool {
 // reader goes over a normalised text word by word.
 type reader struct {
 	words
-	text    string
-	base    time.Time
-	figures figures
-	clause  clause
+	text         string
+	base         time.Time
+	usageNumbers usageNumbers
+	clause       clause
 	// from is where the present clause begins.
 	from int
 	// sent is the payload that the answer may repeat.
@@ -73,7 +73,7 @@ func readWords(text string, sent *payload, base time.Time) words {
 		i = end
 	}
 	r.endClause(len(text))
-	r.limit, r.used, r.requested = r.figures.pointers()
+	r.limit, r.used, r.requested = r.usageNumbers.pointers()
 	return r.words
 }
 
@@ -93,7 +93,7 @@ func (r *reader) endClause(end int) {
 // word takes in the word from start to end.
 func (r *reader) word(start, end int) {
 	word := r.text[start:end]
-	r.figures.take(word, r.text[end:])
+	r.usageNumbers.take(word, r.text[end:])
 	r.classify(word, start)
 	if r.window == "" {
 		r.window = r.windowOf(word, start)

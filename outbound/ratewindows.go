@@ -11,14 +11,14 @@ import (
 	"weir/webhook"
 )
 
-// bucket is one allowance as the headers of an answer show it.
-type bucket struct {
-	// head and tail are the parts of the field names that the bucket's
+// rate-limit window is one allowance as the headers of an answer show it.
+type rateWindow struct {
+	// head and tail are the parts of the field names that the rate-limit window's
 	// fields share: "X-Ratelimit" and "-Tokens".
 	head, tail string
 	// limit and remaining are unknown below 0.
 	limit, remaining int64
-	// reset is the time to a full bucket; from names its field, empty when
+	// reset is the time to a full rate-limit window; from names its field, empty when
 	// the answer gives none.
 	reset time.Duration
 	from  string
@@ -29,18 +29,18 @@ type bucket struct {
 	spacing time.Duration
 }
 
-// empty reports that the bucket shows that nothing is left.
-func (b bucket) empty() bool { return b.remaining == 0 }
+// empty reports that the rate-limit window shows that nothing is left.
+func (b rateWindow) empty() bool { return b.remaining == 0 }
 
-// roomy reports that the bucket shows that something is left.
-func (b bucket) roomy() bool { return b.remaining > 0 }
+// roomy reports that the rate-limit window shows that something is left.
+func (b rateWindow) roomy() bool { return b.remaining > 0 }
 
-// unknown reports that the bucket does not show what is left.
-func (b bucket) unknown() bool { return b.remaining < 0 }
+// unknown reports that the rate-limit window does not show what is left.
+func (b rateWindow) unknown() bool { return b.remaining < 0 }
 
 // long reports whether the allowance is counted over an hour or more, by its
 // length or by its name.
-func (b bucket) long() bool {
+func (b rateWindow) long() bool {
 	return b.window >= time.Hour || longName(b.head) || longName(b.tail)
 }
 
@@ -53,15 +53,15 @@ func longName(name string) bool {
 // longSpans are parts of the names of long windows.
 var longSpans = [...]string{"day", "daily", "24h", "week", "month", "year"}
 
-// maxBuckets bounds the allowances of one answer. From so many fields on they
+// maxRateWindows bounds the allowances of one answer. From so many fields on they
 // are read in the order of their names, so that the same are left out always.
-const maxBuckets = 32
+const maxRateWindows = 32
 
-// readBuckets gathers the allowances of all known families of fields: the
+// readRateWindows gathers the allowances of all known families of fields: the
 // IETF drafts, x-ratelimit-*, anthropic-ratelimit-*, HubSpot's and Shopify's.
-func readBuckets(header http.Header, base time.Time) []bucket {
-	var list []bucket
-	if len(header) <= maxBuckets {
+func readRateWindows(header http.Header, base time.Time) []rateWindow {
+	var list []rateWindow
+	if len(header) <= maxRateWindows {
 		for name, values := range header {
 			list = addField(list, name, values, base)
 		}
@@ -70,22 +70,22 @@ func readBuckets(header http.Header, base time.Time) []bucket {
 			list = addField(list, name, header[name], base)
 		}
 	}
-	list = append(list, structuredBuckets(header, base)...)
-	list = append(list, listedBuckets(header, base)...)
-	if calls, ok := shopifyBucket(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {
+	list = append(list, structuredWindows(header, base)...)
+	list = append(list, listedWindows(header, base)...)
+	if calls, ok := shopifyWindow(header.Get("X-Shopify-Shop-Api-Call-Limit")); ok {
 		list = append(list, calls)
 	}
 	return list
 }
 
 // addField adds what a header says, if it belongs to a family.
-func addField(list []bucket, name string, values []string, base time.Time) []bucket {
+func addField(list []rateWindow, name string, values []string, base time.Time) []rateWindow {
 	start := familyOf(name)
 	if start < 0 {
 		return list
 	}
 	f := newField(name, start)
-	for _, value := range values[:min(len(values), maxBuckets)] {
+	for _, value := range values[:min(len(values), maxRateWindows)] {
 		f.value, f.base = value, base
 		list = f.addTo(list)
 	}
@@ -109,7 +109,7 @@ func familyOf(name string) int {
 	return -1
 }
 
-// role is what a field tells of its bucket.
+// role is what a field tells of its rate-limit window.
 type role int
 
 const (
@@ -128,7 +128,7 @@ type field struct {
 }
 
 // newField takes a name apart at its last word that is a role: what stands
-// before it belongs to the head of its bucket, what is behind it to the tail.
+// before it belongs to the head of its rate-limit window, what is behind it to the tail.
 func newField(name string, family int) field {
 	f := field{name: name, head: name}
 	for at := family; at < len(name); {
@@ -162,8 +162,8 @@ func roleOf(word string) role {
 	return noRole
 }
 
-// addTo puts what the field says into its bucket.
-func (f field) addTo(list []bucket) []bucket {
+// addTo puts what the field says into its rate-limit window.
+func (f field) addTo(list []rateWindow) []rateWindow {
 	count, counted := leadingCount(f.value)
 	if f.role != resetRole && !counted {
 		return list
@@ -172,11 +172,11 @@ func (f field) addTo(list []bucket) []bucket {
 	for i < len(list) && (list[i].head != f.head || list[i].tail != f.tail) {
 		i++
 	}
-	if i == maxBuckets {
+	if i == maxRateWindows {
 		return list
 	}
 	if i == len(list) {
-		list = append(list, bucket{head: f.head, tail: f.tail, limit: -1, remaining: -1})
+		list = append(list, rateWindow{head: f.head, tail: f.tail, limit: -1, remaining: -1})
 	}
 	list[i].window = max(list[i].window, windowParameter(f.value))
 	if strings.HasSuffix(f.name, "-Dailylimit") {
@@ -197,7 +197,7 @@ func (f field) addTo(list []bucket) []bucket {
 
 // setReset takes in a time to the reset. Of two fields (Discord sends an epoch
 // and a delta) the longer counts, whichever is read first.
-func (b *bucket) setReset(f field) {
+func (b *rateWindow) setReset(f field) {
 	wait, ok := Wait(f.name, f.value, f.base)
 	if !ok {
 		return
@@ -233,22 +233,22 @@ func windowParameter(value string) time.Duration {
 	return number.times(time.Second)
 }
 
-// listedBuckets reads fields with figures for several allowances: the limits
+// listedWindows reads fields with figures for several allowances: the limits
 // "200,2000" beside the usage "47,2003" or what remains, "153,0", and perhaps
 // their resets. The windows grow from left to right, so that the last is a long
 // one (Strava: 15 minutes, then the day).
-func listedBuckets(header http.Header, base time.Time) []bucket {
-	var list []bucket
+func listedWindows(header http.Header, base time.Time) []rateWindow {
+	var list []rateWindow
 	for name, values := range header {
 		head, used := strings.CutSuffix(name, "-Usage")
 		if !used {
 			head, _ = strings.CutSuffix(name, "-Remaining")
 		}
-		if head == name || familyOf(name) < 0 || len(values) == 0 || len(list) >= maxBuckets {
+		if head == name || familyOf(name) < 0 || len(values) == 0 || len(list) >= maxRateWindows {
 			continue
 		}
 		counts, limits := strings.Split(values[0], ","), strings.Split(header.Get(head+"-Limit"), ",")
-		if len(counts) < 2 || len(counts) != len(limits) || len(counts) > maxBuckets {
+		if len(counts) < 2 || len(counts) != len(limits) || len(counts) > maxRateWindows {
 			continue
 		}
 		resets := strings.Split(header.Get(head+"-Reset"), ",")
@@ -258,7 +258,7 @@ func listedBuckets(header http.Header, base time.Time) []bucket {
 			if !ok || !read || limit == 0 {
 				continue
 			}
-			b := bucket{head: head, limit: limit, remaining: count}
+			b := rateWindow{head: head, limit: limit, remaining: count}
 			if used {
 				b.remaining = max(limit-count, 0)
 			}
@@ -274,21 +274,21 @@ func listedBuckets(header http.Header, base time.Time) []bucket {
 	return list
 }
 
-// shopifyBucket reads "39/40": a leaky bucket that drains a twentieth of its
+// shopifyWindow reads "39/40": a leaky rate-limit window that drains a twentieth of its
 // size each second, as Shopify's REST documentation has it for all plans.
-func shopifyBucket(value string) (bucket, bool) {
+func shopifyWindow(value string) (rateWindow, bool) {
 	used, size, found := strings.Cut(value, "/")
 	taken, ok := leadingCount(used)
 	limit, read := leadingCount(size)
 	if !found || !ok || !read || limit == 0 {
-		return bucket{}, false
+		return rateWindow{}, false
 	}
 	spacing := ceilWait(shopifyDrain / time.Duration(min(limit, int64(shopifyDrain))))
-	return bucket{
+	return rateWindow{
 		limit: limit, remaining: max(limit-taken, 0),
 		spacing: spacing, window: shopifyDrain,
 	}, true
 }
 
-// shopifyDrain is how long a full bucket takes to drain.
+// shopifyDrain is how long a full rate-limit window takes to drain.
 const shopifyDrain = 20 * time.Second
