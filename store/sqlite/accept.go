@@ -145,9 +145,11 @@ func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) 
 		return false, err
 	}
 	for _, destination := range a.To {
-		if _, err := c.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
+		changed, err := c.exec(insertDelivery, seq, destination, a.receivedAt)
+		if err != nil {
 			return false, err
 		}
+		c.counts.add(destination, firstTry, a.receivedAt, int(changed))
 	}
 	c.bytesLeft -= a.size()
 	return true, nil

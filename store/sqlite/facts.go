@@ -18,6 +18,7 @@ func (c *writeConn) load() error {
 	if c.counter, err = c.number(`SELECT coalesce(max(seq), 0) FROM events`); err != nil {
 		return fmt.Errorf("reading the last place: %w", err)
 	}
+	c.newestAt = c.counter >> counterBits
 	c.counter &= counterMask
 	return c.loadMemtable()
 }

@@ -214,7 +214,7 @@ func TestTheHotQueriesSearchAndNeitherScanNorSort(t *testing.T) {
 		{newestOfSource, []any{"github"}},
 		{payloadCandidates, []any{0, 1, 2, 3, 4}},
 		{eventCandidates, []any{0, 1, 2}},
-		{queueQuery, []any{"app", 0}},
+		{queueQuery, []any{"app", 0, 0, 0}}, {countedQuery, []any{"app", 0, 0, 0}},
 	} {
 		wantSearches(t, store, q.text, q.args...)
 	}

@@ -24,9 +24,10 @@ import (
 // roles are what this test binary does when a test starts it again as another
 // process: a name in WEIR_TEST_ROLE, its arguments in WEIR_TEST_ARGS.
 var roles = map[string]func(args []string) error{
-	"open":   openRole,
-	"accept": acceptRole,
-	"backup": func(args []string) error { return sqlite.BackupFile(context.Background(), args[0], args[1]) },
+	"open":    openRole,
+	"mounted": mountedRole,
+	"accept":  acceptRole,
+	"backup":  func(args []string) error { return sqlite.BackupFile(context.Background(), args[0], args[1]) },
 }
 
 func TestMain(m *testing.M) {
@@ -55,6 +56,15 @@ func openRole(args []string) error {
 		return err
 	}
 	return store.Close(context.Background())
+}
+
+// mountedRole opens a store whose file is mounted at another path, in a mount
+// namespace of its own.
+func mountedRole(args []string) error {
+	if err := syscall.Mount(args[0], args[1], "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting: %w", err)
+	}
+	return openRole(args[1:])
 }
 
 // acceptRole accepts events for ever and prints the id of each that was

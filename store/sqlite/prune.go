@@ -34,6 +34,10 @@ func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneR
 	var result store.PruneResult
 	err := s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
 		result, err = conn.prune(query)
+		if err == nil && s.counts.advance(query.Now.UnixMilli()) {
+			// If it fails, rows are counted until the next step tries again.
+			_ = s.recount(query.Now.UnixMilli()>>slotBits - pivotLag)
+		}
 		return err
 	})
 	if err != nil {
@@ -150,7 +154,22 @@ func (c *writeConn) removeEvent(seq int64) error {
 	if err := c.deleteKey(name, seq); err != nil {
 		return err
 	}
-	return c.remove(seq, `attempts`, `deliveries`, `events`)
+	if err := c.removeDeliveries(seq); err != nil {
+		return err
+	}
+	return c.remove(seq, `attempts`, `events`)
+}
+
+// removeDeliveries deletes the deliveries of an event, which are finished.
+func (c *writeConn) removeDeliveries(seq int64) error {
+	const query = `DELETE FROM deliveries WHERE seq = +?1 RETURNING destination, state, attempts, next_at`
+	return c.each(query, []any{seq}, func(rows *sql.Rows) error {
+		var destination string
+		var d currentDelivery
+		err := rows.Scan(&destination, &d.state, &d.attempts, &d.nextAt)
+		c.counts.add(destination, d.class(), d.nextAt, -1)
+		return err
+	})
 }
 
 // remove deletes the rows of an event from tables.

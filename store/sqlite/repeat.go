@@ -131,35 +131,41 @@ func (c *writeConn) repeat(a *arrival, k existing) (webhook.Receipt, error) {
 	if _, err := c.exec(count, k.seq, a.receivedAt); err != nil {
 		return receipt, err
 	}
-	dead, err := c.reopenable(k.seq)
-	if err != nil || len(dead) == 0 {
+	reopened, err := c.reopenable(k.seq)
+	if err != nil || len(reopened) == 0 {
 		return receipt, err
 	}
 	if err := c.restore(a, k); err != nil {
 		return receipt, err
 	}
-	for _, destination := range dead {
-		if err := c.reopen(k.seq, destination, allowance{from: a.receivedAt}); err != nil {
+	for _, d := range reopened {
+		if err := c.reopen(d.currentDelivery, d.destination, allowance{from: a.receivedAt}); err != nil {
 			return receipt, err
 		}
+		receipt.Reopened = append(receipt.Reopened, d.destination)
 	}
-	receipt.Reopened = dead
 	return receipt, nil
 }
 
-// reopenable names the destinations of an event whose deliveries a repeat may
-// revive: bytes that can never pass are not sent again.
-func (c *writeConn) reopenable(seq int64) ([]string, error) {
-	var names []string
-	const dead = `SELECT destination FROM deliveries
+// reopenable is a dead delivery that a duplicate makes pending again.
+type reopenable struct {
+	currentDelivery
+	destination string
+}
+
+// reopenable lists the dead deliveries of an event that a duplicate makes pending
+// again: bytes that can never pass are not sent again.
+func (c *writeConn) reopenable(seq int64) ([]reopenable, error) {
+	var list []reopenable
+	const query = `SELECT destination, attempts, next_at FROM deliveries
 		WHERE seq = +?1 AND state = 'dead' AND reason <> 'too_large' ORDER BY destination`
-	err := c.each(dead, []any{seq}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
+	err := c.each(query, []any{seq}, func(rows *sql.Rows) error {
+		d := reopenable{currentDelivery: currentDelivery{seq: seq, state: webhook.Dead}}
+		err := rows.Scan(&d.destination, &d.attempts, &d.nextAt)
+		list = append(list, d)
 		return err
 	})
-	return names, err
+	return list, err
 }
 
 // restore brings a payload back that retention had removed. Under
@@ -184,10 +190,11 @@ type allowance struct {
 
 // reopen makes a finished delivery pending with a fresh allowance and age. Its
 // history goes on.
-func (c *writeConn) reopen(seq int64, destination string, fresh allowance) error {
+func (c *writeConn) reopen(d currentDelivery, destination string, fresh allowance) error {
+	c.counts.move(destination, d.class(), d.nextAt, classOf(webhook.Pending, d.attempts), fresh.from)
 	const update = `UPDATE deliveries SET state = 'pending', reason = NULL, detail = '',
 		spent = 0, misdirected = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
 		WHERE seq = +?1 AND destination = +?2`
-	_, err := c.exec(update, seq, destination, fresh.from, fresh.forced)
+	_, err := c.exec(update, d.seq, destination, fresh.from, fresh.forced)
 	return err
 }

@@ -31,6 +31,8 @@ type writeConn struct {
 
 	// counter is the lower part of the next event's seq.
 	counter int64
+	// newestAt is when the newest event was received, as of Open.
+	newestAt int64
 	// bytesLeft is how many bytes of new events this transaction may take, content
 	// what the pages in use took when it began.
 	bytesLeft, content int64
@@ -39,8 +41,10 @@ type writeConn struct {
 	// forgotten when a transaction is rolled back.
 	fencings map[string]fencing
 	unsaved  map[string]webhook.Destination
-	// keys says which event has a key.
+	// memtable says which event owns a key.
 	memtable *memtable
+	// counts counts what waits and what is dead.
+	counts *counts
 	// payloads and events are the passes of pruning.
 	payloads, events pass
 }
@@ -53,6 +57,7 @@ func newWriteConn(conn *sql.Conn, path string, config Config) *writeConn {
 		window:   config.DedupeWindow.Milliseconds(),
 		maxBytes: config.MaxBytes,
 		memtable: newMemtable(),
+		counts:   &counts{},
 		fencings: map[string]fencing{},
 		unsaved:  map[string]webhook.Destination{},
 	}
@@ -214,6 +219,7 @@ func (c *writeConn) commit() error {
 		return fmt.Errorf("committing: %w", err)
 	}
 	c.memtable.committed()
+	c.counts.committed()
 	return nil
 }
 
@@ -223,6 +229,7 @@ func (c *writeConn) rollback() error {
 	clear(c.fencings)
 	clear(c.unsaved)
 	c.memtable.rolledBack()
+	c.counts.rolledBack()
 	idle, err := c.idle()
 	if err != nil || idle {
 		return err
