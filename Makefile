@@ -40,7 +40,7 @@ test: tools cgo ## run all tests, with the race detector and in random order
 browser: cgo ## use the dashboard in Chromium (needs chromium, node, npm)
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	npm install --silent --no-audit --no-fund --no-save --prefix "$$folder" $(PLAYWRIGHT); \
-	NODE_PATH="$$folder/node_modules" go test -tags browser -run '^TestDashboardInABrowser$$' -timeout 5m .
+	NODE_PATH="$$folder/node_modules" go test -tags browser -run '^TestDashboardInABrowser$$' -timeout 5m ./e2e
 
 check: vet format lint vuln test browser ## what CI runs: the checks, then all tests
 
@@ -61,7 +61,7 @@ vuln: ## known vulnerabilities in what the program calls
 	else echo "$$out"; exit $$status; fi
 
 bench: cgo ## speed and size as ratios within one run (BENCH_STORED=1000000)
-	BENCH_SECONDS=$(BENCH_SECONDS) go test -run '^$$' -bench '^BenchmarkSpeed$$' -benchtime 1x -timeout 30m .
+	BENCH_SECONDS=$(BENCH_SECONDS) go test -run '^$$' -bench '^BenchmarkSpeed$$' -benchtime 1x -timeout 30m ./e2e
 
 fuzz: cgo ## run each fuzz test for FUZZTIME (default 30s)
 	@set -e; for package in $$(go list ./...); do \

@@ -15,6 +15,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"syscall"
+
+	"weir/cli"
 )
 
 func main() {
@@ -23,7 +25,7 @@ func main() {
 	log.SetOutput(io.Discard)
 	ctx, stop := untilSignalled(context.Background())
 	defer stop()
-	os.Exit(exitStatus(run(ctx, theWorld(), os.Args[1:]), os.Stderr))
+	os.Exit(cli.ExitStatus(cli.Run(ctx, realEnv(), os.Args[1:]), os.Stderr))
 }
 
 // signalled is the cause of a stop by a signal.
@@ -45,7 +47,7 @@ func untilSignalled(parent context.Context) (context.Context, context.CancelFunc
 			cancel(signalled{first})
 		}
 		if _, more := <-signals; more {
-			os.Exit(exitFailure)
+			os.Exit(cli.ExitFailure)
 		}
 	})
 	return ctx, func() {
@@ -56,19 +58,19 @@ func untilSignalled(parent context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// theWorld returns the real one.
-func theWorld() world {
-	w := world{
-		version: buildVersion(), commit: orSetting(commit, "vcs.revision"), date: orSetting(date, "vcs.time"),
-		environ: os.Environ(),
-		stdin:   os.Stdin,
-		stdout:  os.Stdout,
-		stderr:  os.Stderr,
-		listen:  (&net.ListenConfig{}).Listen,
-		dial:    (&net.Dialer{}).DialContext,
+// realEnv is the environment of this process.
+func realEnv() cli.Env {
+	w := cli.Env{
+		Version: buildVersion(), Commit: orSetting(commit, "vcs.revision"), Date: orSetting(date, "vcs.time"),
+		Environ: os.Environ(),
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Listen:  (&net.ListenConfig{}).Listen,
+		Dial:    (&net.Dialer{}).DialContext,
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		w.heap = boundHeap
+		w.Heap = boundHeap
 	}
 	return w
 }

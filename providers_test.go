@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weir/config"
+	"weir/service/metrics"
 )
 
 // providerPages returns the text of each page of docs/providers by its name.
@@ -56,11 +59,8 @@ func TestProviderPagesAreLinked(t *testing.T) {
 // TestProviderPagesNameSettingsThatExist, and metrics and schemes.
 func TestProviderPagesNameSettingsThatExist(t *testing.T) {
 	known := map[string]bool{}
-	for _, v := range variables(globalPrefix, &config{}) {
-		known[v.key] = true
-	}
-	for _, v := range variables("WEIR_SOURCE_", &sourceConfig{}) {
-		known[v.key] = true
+	for _, name := range config.Names() {
+		known[strings.Replace(name, "<NAME>_", "", 1)] = true
 	}
 	named := regexp.MustCompile(`WEIR_[A-Z0-9_]+`)
 	ofSource := regexp.MustCompile(`^WEIR_SOURCE_[A-Z0-9]+_`)
@@ -72,7 +72,7 @@ func TestProviderPagesNameSettingsThatExist(t *testing.T) {
 			}
 		}
 		for _, word := range metric.FindAllString(text, -1) {
-			if !slices.ContainsFunc(families(), func(f family) bool { return f.name == word }) {
+			if !slices.ContainsFunc(metrics.Families(), func(f metrics.Family) bool { return f.Name == word }) {
 				t.Errorf("%s names the metric %s, which does not exist", name, word)
 			}
 		}
@@ -92,14 +92,14 @@ func TestProviderPagesHaveSettingsThatLoad(t *testing.T) {
 			continue
 		}
 		environ := append(strings.Split(strings.TrimSpace(pasted[0]), "\n"), "WEIR_API_TOKEN=a-token-of-the-tests")
-		got, err := loadSettings(environ)
-		if err != nil || len(got.warnings) > 0 {
-			t.Errorf("%s: %v, warnings %q", name, err, got.warnings)
+		got, err := config.Load(environ)
+		if err != nil || len(got.Warnings) > 0 {
+			t.Errorf("%s: %v, warnings %q", name, err, got.Warnings)
 			continue
 		}
-		source := got.sources[0]
-		if source.scheme != name || !strings.Contains(text, "`"+got.registerURL(source)+"`") {
-			t.Errorf("%s: the scheme is %s, the address %s", name, source.scheme, got.registerURL(source))
+		source := got.Sources[0]
+		if source.Scheme != name || !strings.Contains(text, "`"+got.RegisterURL(source)+"`") {
+			t.Errorf("%s: the scheme is %s, the address %s", name, source.Scheme, got.RegisterURL(source))
 		}
 		for _, part := range []string{"**Signed**", "**Key**", "**Patience**", "**Redeliver**"} {
 			if !strings.Contains(text, part) {
@@ -113,7 +113,7 @@ func TestProviderPagesHaveSettingsThatLoad(t *testing.T) {
 func TestProviderPagesTellTheDefaultsOfTheirSchemes(t *testing.T) {
 	pages := providerPages(t)
 	for _, scheme := range []string{"github", "gitlab", "stripe", "shopify", "slack", "standard", "twilio", "discord", "meta", "zoom"} {
-		timed := signsTime(scheme)
+		timed := config.SignsTime(scheme)
 		if tells := strings.Contains(pages[scheme], "_TOLERANCE`"); tells != timed {
 			t.Errorf("%s: has a timestamp %t, its page tells the tolerance %t", scheme, timed, tells)
 		}
@@ -121,4 +121,13 @@ func TestProviderPagesTellTheDefaultsOfTheirSchemes(t *testing.T) {
 			t.Errorf("%s: has a timestamp %t, its page denies it %t", scheme, timed, untimed)
 		}
 	}
+}
+
+// fences returns the code of a page's blocks that are fenced with this word.
+func fences(page, word string) []string {
+	var blocks []string
+	for _, found := range regexp.MustCompile("(?ms)^```"+word+"\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		blocks = append(blocks, found[1])
+	}
+	return blocks
 }

@@ -1,88 +1,15 @@
 package main
 
 import (
-	"context"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"weir/cli"
 )
-
-// fences returns the code of a page's blocks that are fenced with this word.
-func fences(page, word string) []string {
-	var blocks []string
-	for _, found := range regexp.MustCompile("(?ms)^```"+word+"\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
-		blocks = append(blocks, found[1])
-	}
-	return blocks
-}
-
-// unusedAddress returns an address on loopback that nobody listens on.
-func unusedAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
-// TestReadmeTour runs the tour as the README has it. The ports are others, so
-// that it does not meet a service of this machine, and the program is the one
-// that the tests have built.
-func TestReadmeTour(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := builtWeir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := unusedAddress(t)
-	tour := strings.NewReplacer(
-		"go build -o weir .", "ln -s "+program+" weir",
-		"127.0.0.1:8080", address, "127.0.0.1:3000", unusedAddress(t),
-	).Replace(strings.Join(fences(string(page), "bash tour"), "echo\n"))
-	out := runTour(t, tour, "WEIR_ADDR="+address, "WEIR_URL=http://"+address)
-	says(t, out,
-		`"duplicate":false}`, `"duplicate":true}`, `"status":401`,
-		"waits for retry_after", "429 Too Many Requests", "asked  to wait 3s",
-		"to default: delivered",
-		`"items":[`, `"duplicates":1`, `"next_cursor"`, `"breaker"`, `"last_accepted_at"`, `"amplification"`,
-		`"attempts":[`, "Keep it logically awesome", `"state":"paused"`, `"state":"ready"`,
-		`"status":409`, `"dry_run":true,"matched":0`)
-}
-
-// runTour runs a script in a folder and an environment of its own and returns
-// what it printed.
-func runTour(t *testing.T, tour string, environ ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	shell := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", tour)
-	shell.Dir = t.TempDir()
-	shell.Env = append(environ, "PATH="+os.Getenv("PATH"), "HOME="+shell.Dir)
-	// A tour that stops half-way leaves its servers: they end with the group.
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
-	shell.WaitDelay = 5 * time.Second
-	out, err := shell.CombinedOutput()
-	if err != nil {
-		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
-		log, _ := os.ReadFile(filepath.Join(shell.Dir, "weir.log"))
-		t.Fatalf("the tour fails: %v\n%s\n%s", err, out, log)
-	}
-	return string(out)
-}
 
 // TestDocumentsLinkToWhatExists: relative links lead to files and headings.
 func TestDocumentsLinkToWhatExists(t *testing.T) {
@@ -136,28 +63,15 @@ func anchorsOf(page string) []string {
 	return anchors
 }
 
-// TestReadmeNamesEveryCommandAndPackage: nothing is left out when one is added.
-func TestReadmeNamesEveryCommandAndPackage(t *testing.T) {
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestChangelogNamesEveryCommand: nothing is left out when one is added.
+func TestChangelogNamesEveryCommand(t *testing.T) {
 	changes, err := os.ReadFile("CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range commands() {
-		if !strings.Contains(string(changes), "`"+c.name+"`") {
-			t.Errorf("CHANGELOG.md does not name the command %s", c.name)
-		}
-	}
-	for _, p := range goList(t, "./...") {
-		name := strings.TrimPrefix(p.ImportPath, "weir/")
-		if name == "weir" {
-			name = "main"
-		}
-		if !strings.Contains(string(page), "**"+name+"**") {
-			t.Errorf("README.md says nothing about the package %s", name)
+	for _, c := range cli.Commands() {
+		if !strings.Contains(string(changes), "`"+c.Name+"`") {
+			t.Errorf("CHANGELOG.md does not name the command %s", c.Name)
 		}
 	}
 }

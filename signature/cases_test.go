@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"weir/webhook"
-
 	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
 )
 
 // signWith signs a request with the configuration's current secret.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/webhook"
-
 	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
 )
 
 func TestBadConfigurationsAreRefused(t *testing.T) {

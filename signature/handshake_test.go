@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/webhook"
-
 	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
 )
 
 // postChallenge signs a body with the sample's headers and verifies it.

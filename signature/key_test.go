@@ -8,9 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"weir/webhook"
-
 	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
 )
 
 // keyOf reads the key of an unsigned request.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"weir/webhook"
-
 	"github.com/google/go-cmp/cmp"
+
+	"weir/webhook"
 )
 
 var (

@@ -1,0 +1,107 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"weir/cli/client"
+	"weir/flaky"
+	"weir/webhook/wording"
+)
+
+// introduce says what is to be seen.
+func (d *demo) introduce() {
+	fmt.Fprintf(d.out, `A shop sends %d webhooks and repeats some; a scraper sends %d, though its rate is
+%s. The downstream will have an outage, and takes only %d requests per minute.
+On the left weir, on the right a loop that retries at once: same webhooks, same
+downstream, same time.
+
+        senders → weir             weir → downstream            naive → downstream
+  time   in  repeat  429  waiting   out  refused  delivered      out  refused  delivered
+`, d.plan.honest.events, d.plan.greedy.events, d.plan.greedyRate, d.plan.cap)
+}
+
+// view prints the lines of the live view.
+type view struct {
+	demo *demo
+	// told is the hold that was explained last.
+	told time.Time
+	held bool
+}
+
+// line prints what has happened so far, and what has just begun or ended.
+func (v *view) line(ctx context.Context) {
+	d := v.demo
+	in, ours, theirs := d.senders.counts(), d.ours.Stats(), d.theirs.Stats()
+	at, err := d.destination(ctx)
+	waiting := 0
+	if err == nil {
+		waiting = at.Queue.Pending
+	}
+	fmt.Fprintf(d.out, "%5.0fs %5d %6d %5d %8d %6d %8d %10d %9d %8d %10d\n",
+		time.Since(d.start).Seconds(), in.received, in.duplicates, in.throttled, waiting,
+		ours.Requests, refusals(ours), ours.EventsAccepted,
+		theirs.Requests, refusals(theirs), theirs.EventsAccepted)
+	if err == nil {
+		v.explain(at)
+	}
+}
+
+// refusals counts what was answered with anything but 200, which is all that
+// the script answers when it takes an event.
+func refusals(stats flaky.Stats) int {
+	refused := 0
+	for answer, n := range stats.Statuses {
+		if answer != "200" {
+			refused += n
+		}
+	}
+	return refused
+}
+
+// explain says why deliveries wait, once for each hold and each new time.
+func (v *view) explain(at client.Destination) {
+	out := v.demo.out
+	reason, until, because := client.WhyHeld(at)
+	switch {
+	case reason == "" && v.held:
+		v.held, v.told = false, time.Time{}
+		fmt.Fprintf(out, "       ▲ the downstream takes requests again; weir sends slowly at first\n")
+	case reason != "" && !until.Equal(v.told):
+		v.held, v.told = true, until
+		fmt.Fprintf(out, "       ▼ %d wait for %s: %s\n         next attempt %s\n",
+			at.Queue.Pending, reason, because, wording.Moment(until, time.Now()))
+	}
+}
+
+// destination asks weir about the downstream, as any client would.
+func (d *demo) destination(ctx context.Context) (client.Destination, error) {
+	var at client.Destination
+	err := d.api.Get(ctx, "/v1/destinations/default", &at)
+	return at, err
+}
+
+// undelivered counts the events that weir answered for and the downstream has
+// not taken. It is counted by what the downstream saw, not by what weir says.
+func (d *demo) undelivered() int {
+	taken := accepted(d.ours)
+	missing := 0
+	for _, id := range d.senders.answeredFor() {
+		if !taken[id.String()] {
+			missing++
+		}
+	}
+	return missing
+}
+
+// accepted returns the ids of the events that a downstream has taken.
+func accepted(server *flaky.Server) map[string]bool {
+	taken := map[string]bool{}
+	for _, event := range server.Events() {
+		if event.Accepted > 0 {
+			taken[event.ID] = true
+		}
+	}
+	return taken
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir/cli/client"
+	"weir/config"
+	"weir/signature"
+	"weir/webhook"
+	"weir/webhook/wording"
+)
+
+// post signs and sends one event and prints what the service made of it.
+// errRefused is returned when it was not taken.
+func (s sending) post(ctx context.Context, id string) (client.Receipt, error) {
+	now := time.Now()
+	signed, err := s.call.sign(s.from.Verifier, id, now)
+	if err != nil {
+		return client.Receipt{}, usagef("source %s: sign an event: %w", s.from.Source.Name, err)
+	}
+	response, answer, err := s.client.Send(ctx, signed)
+	if err != nil {
+		return client.Receipt{}, err
+	}
+	s.stage("sent", "%s %s, %d bytes, as %s: %s in %s", signed.Method, pathOf(signed), len(signed.Body),
+		s.from.Source.Scheme, response.Status, wording.Rounded(time.Since(now)))
+	verdict := s.from.Verifier.Verify(signed, now)
+	if response.StatusCode/100 != 2 {
+		s.refused(response, answer, verdict)
+		return client.Receipt{}, errRefused
+	}
+	if len(bytes.TrimSpace(answer)) == 0 && verdict.Result == webhook.ResultAccepted {
+		return s.unnamed(ctx, response.StatusCode, verdict)
+	}
+	var receipt client.Receipt
+	if json.Unmarshal(answer, &receipt) != nil || receipt.ID.IsZero() {
+		s.stage("answered", "%s", wording.Shortened(wording.PlainLine(string(answer)), 200))
+		return client.Receipt{}, fmt.Errorf("what answers at %s is not weir, or took this for a handshake", s.client.Base)
+	}
+	s.taken(receipt, verdict)
+	return receipt, nil
+}
+
+// pathOf returns the target without its query, which may hold a token.
+func pathOf(signed signature.Request) string {
+	path, _, _ := strings.Cut(signed.Target, "?")
+	return path
+}
+
+// refused prints why an event was not taken, as far as the sender may know,
+// and what may be done.
+func (s sending) refused(response *http.Response, answer []byte, verdict signature.Verdict) {
+	said := &client.Refusal{}
+	if json.Unmarshal(answer, said) != nil {
+		said.Detail = wording.Shortened(wording.PlainLine(string(answer)), 200)
+	}
+	s.stage("refused", "%s", wording.PlainLine(cmp.Or(said.Code, http.StatusText(response.StatusCode))+": "+
+		cmp.Or(said.Detail, said.Title, "no reason was given")))
+	if after := response.Header.Get("Retry-After"); after != "" {
+		s.stage("", "it may be sent again in %s s", wording.PlainLine(after))
+	}
+	switch {
+	case verdict.Result != webhook.ResultAccepted:
+		s.stage("", "by the settings here it is %s too: %s", verdict.Result, verdict.Reason)
+	case response.StatusCode == http.StatusUnauthorized:
+		s.stage("", "by the settings here it verifies: the service runs with another secret or scheme,")
+		s.stage("", "or its clock differs by more than %s; its log has the reason", s.from.Source.Tolerance)
+	case response.StatusCode == http.StatusNotFound && said.Code == "":
+		s.stage("", "that is not what weir answers: is %s right?", s.client.BaseFrom)
+	case response.StatusCode == http.StatusNotFound:
+		s.stage("", "the service has no source %q", s.from.Source.Name)
+	}
+}
+
+// unnamed is for an answer without the id of what it took: a source may be set
+// to answer so. With a token the event is found by its key.
+func (s sending) unnamed(ctx context.Context, status int, verdict signature.Verdict) (client.Receipt, error) {
+	receipt, err := s.find(ctx, verdict.Key)
+	if err != nil {
+		return receipt, fmt.Errorf("look for the event behind an empty answer: %w", err)
+	}
+	s.taken(receipt, verdict)
+	if receipt.ID.IsZero() {
+		s.stage("", "the answer is empty because %sSTATUS=%d, so that it does not tell the event's id",
+			config.PrefixOf(config.SourcePrefix, s.from.Source.Name), status)
+	}
+	return receipt, nil
+}
+
+// find looks a stored event up by its key. The receipt is empty where that
+// cannot be done.
+func (s sending) find(ctx context.Context, key string) (client.Receipt, error) {
+	if s.client.Token == "" || key == "" {
+		return client.Receipt{}, nil
+	}
+	query := url.Values{"source": {s.from.Source.Name}, "key": {key}, "limit": {"1"}}
+	var list client.List[client.Event]
+	if err := s.client.Get(ctx, "/v1/events?"+query.Encode(), &list); err != nil || len(list.Items) == 0 {
+		return client.Receipt{}, err
+	}
+	newest := list.Items[0]
+	return client.Receipt{ID: newest.ID, Duplicate: newest.Duplicates > 0}, nil
+}
+
+// taken prints what the service made of an event.
+func (s sending) taken(receipt client.Receipt, verdict signature.Verdict) {
+	if s.from.Verifier.Unsigned() {
+		s.stage("verified", "not at all: this source takes unsigned requests")
+	} else {
+		s.stage("verified", "yes")
+	}
+	if verdict.Key == "" {
+		s.stage("key", "none: a repeat cannot be recognised")
+	} else {
+		s.stage("key", "%s (%s)", wording.PlainLine(verdict.Key), verdict.KeyFrom)
+	}
+	switch {
+	case receipt.ID.IsZero():
+		s.stage("stored", "yes")
+	case receipt.Reopened:
+		s.stage("duplicate", "of %s, whose dead delivery is tried again", receipt.ID)
+	case receipt.Duplicate:
+		s.stage("duplicate", "of %s: recognised, not sent on again", receipt.ID)
+	default:
+		s.stage("stored", "as %s", receipt.ID)
+	}
+}

@@ -1,0 +1,138 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"weir/config"
+	"weir/store"
+	"weir/webhook"
+)
+
+const (
+	// pruneAtMost and pruneAtLeast bound the time between two rounds of
+	// pruning; pruneRest is that between the small steps of one.
+	pruneAtMost  = time.Minute
+	pruneAtLeast = time.Second
+	pruneRest    = 50 * time.Millisecond
+	// idleLook is how often an idle exit is considered.
+	idleLook = time.Second
+	// volumeShare is the part of the volume that the database may fill.
+	volumeShare = 0.8
+)
+
+// databaseCap returns WEIR_MAX_DATABASE in bytes, or its default: 80 % of the
+// volume that the database is on. A volume that cannot be looked at gives no
+// cap, 0: the store says better what is wrong with it.
+func databaseCap(s config.Settings) int64 {
+	if s.MaxDatabase > 0 {
+		return s.MaxDatabase
+	}
+	volume, err := volumeOf(s.Database)
+	if err != nil {
+		return 0
+	}
+	return int64(volumeShare * float64(volume.Blocks) * float64(volume.Bsize))
+}
+
+// heapOf is what the service needs at most when large bodies come and go: without
+// a bound as much again would lie about as garbage, and the machine is small.
+func heapOf(s config.Settings) int64 { return s.MaxInflight + maxBodiesOut }
+
+// pruneEvery returns the time between two rounds of pruning. What is to be kept
+// for less than a minute is looked after as often.
+func pruneEvery(s config.Settings) time.Duration {
+	shortest := min(s.RetainDelivered, s.RetainDead, s.DedupeWindow)
+	return min(max(shortest, pruneAtLeast), pruneAtMost)
+}
+
+// keep does what has to be done from time to time until ctx ends. It begins
+// with a round of pruning: a service that never runs for long must not grow
+// forever.
+func (svc *Service) keep(ctx context.Context) error {
+	svc.prune(ctx)
+	prune, idle := time.NewTicker(pruneEvery(svc.settings)), time.NewTicker(idleLook)
+	defer prune.Stop()
+	defer idle.Stop()
+	if svc.settings.IdleExit == 0 {
+		idle.Stop()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-prune.C:
+			svc.prune(ctx)
+		case <-svc.full:
+			if !svc.prune(ctx) {
+				sleep(ctx, pruneAtLeast) // it is not looked through all the time
+			}
+		case now := <-idle.C:
+			if svc.idle(ctx, now) {
+				return errIdle
+			}
+		}
+	}
+}
+
+// makeRoom asks for a round of pruning now: near the cap it removes what is
+// delivered, before a new event finds no room. It never blocks.
+func (svc *Service) makeRoom() {
+	select {
+	case svc.full <- struct{}{}:
+	default:
+	}
+}
+
+// prune removes what has passed its retention, in small steps, and reports
+// whether there is room now or some was made. A fault is logged: the next round
+// tries again.
+func (svc *Service) prune(ctx context.Context) (helped bool) {
+	for ctx.Err() == nil {
+		now := webhook.Ceil(time.Now())
+		done, err := svc.store.Prune(ctx, store.PruneQuery{
+			Now:             now,
+			DeliveredBefore: now.Add(-svc.settings.RetainDelivered),
+			DeadBefore:      now.Add(-svc.settings.RetainDead),
+		})
+		if err != nil {
+			svc.log.Error("retention could not be applied", webhook.LogError, err)
+			return false
+		}
+		helped = helped || !done.NearlyFull || done.Payloads+done.Events > 0
+		if !done.More || !sleep(ctx, pruneRest) {
+			return helped
+		}
+	}
+	return helped
+}
+
+// idle reports whether nothing has happened, and nothing will, for as long as
+// WEIR_IDLE_EXIT says.
+func (svc *Service) idle(ctx context.Context, now time.Time) bool {
+	if now.Sub(time.UnixMilli(svc.lastRequest.Load())) < svc.settings.IdleExit {
+		return false
+	}
+	for _, name := range svc.dispatcher.Names() {
+		status, err := svc.dispatcher.Status(name, now)
+		if err != nil || len(status.InFlight) > 0 {
+			return false
+		}
+		queue, err := svc.store.Queue(ctx, name, webhook.Ceil(now))
+		if err != nil || queue.Pending > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// watchStore ends the service when its store has died.
+func (svc *Service) watchStore(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-svc.store.Failed():
+		return fmt.Errorf("the store cannot go on: %w", svc.store.Err())
+	}
+}

@@ -1,0 +1,96 @@
+package service
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/webhook"
+)
+
+// openNotes opens the notes beside a database as a process that starts does.
+func openNotes(t *testing.T, database string) *inFlightLog {
+	t.Helper()
+	d, err := openInFlightLog(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.file.Close() })
+	return d
+}
+
+func TestB13WhatIsOutIsKnownAfterACrash(t *testing.T) {
+	t.Parallel()
+	database := filepath.Join(t.TempDir(), "weir.db")
+	name := strings.Repeat("n", 40) // the longest there is
+	first, second, third := webhook.ID{1}, webhook.ID{2}, webhook.ID{3}
+	d := openNotes(t, database)
+	d.Leave(first, name, 1)
+	d.Leave(second, "app", 7)
+	d.Leave(second, "other", 1)
+	d.Land(second, "other")
+	d.Leave(third, "app", 2) // takes the slot that is free again
+	d = openNotes(t, database)
+	for _, want := range []struct {
+		event       webhook.ID
+		destination string
+		number      int
+	}{{first, name, 1}, {second, "app", 7}, {second, "other", 0}, {third, "app", 2}, {third, name, 0}} {
+		if got := d.Lost(want.event, want.destination); got != want.number {
+			t.Errorf("%v at %s: %d was lost, want %d", want.event, want.destination, got, want.number)
+		}
+	}
+	d.Leave(first, name, 2)
+	if got := openNotes(t, database).Lost(first, name); got != 2 {
+		t.Errorf("after a second crash %d was lost, want 2", got)
+	}
+	if info, err := os.Stat(database + "-departures"); err != nil || info.Size() != 3*slotSize {
+		t.Errorf("%v, %v; want three slots", info, err)
+	}
+}
+
+func TestNotesThatAreNotNeededAreRemoved(t *testing.T) {
+	t.Parallel()
+	database := filepath.Join(t.TempDir(), "weir.db")
+	d := openNotes(t, database)
+	d.Leave(webhook.ID{1}, "app", 1)
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	d = openNotes(t, database)
+	if got := d.Lost(webhook.ID{1}, "app"); got != 1 {
+		t.Errorf("%d is out, want 1", got)
+	}
+	d.Land(webhook.ID{1}, "app")
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(database + "-departures"); !os.IsNotExist(err) {
+		t.Errorf("%v, want no file", err)
+	}
+}
+
+func FuzzDeparturesOfAnyFile(f *testing.F) {
+	f.Add([]byte("short"))
+	f.Add(bytes.Repeat([]byte{0xff}, 3*slotSize+1))
+	f.Add(append(make([]byte, slotSize), bytes.Repeat([]byte{20}, slotSize)...))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		database := filepath.Join(t.TempDir(), "weir.db")
+		if err := os.WriteFile(database+"-departures", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := openNotes(t, database)
+		d.Leave(webhook.ID{9}, "app", 4)
+		again := openNotes(t, database)
+		if got := again.Lost(webhook.ID{9}, "app"); got != 4 {
+			t.Errorf("%d was lost, want 4", got)
+		}
+		for out, number := range d.lost {
+			if got := again.Lost(out.event, out.destination); number < 0 || out != (departure{webhook.ID{9}, "app"}) && got != number {
+				t.Errorf("%v: %d and then %d", out, number, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,345 @@
+// Package service is the running program: it opens the store, connects the
+// packages, listens, delivers, and stops in the reverse order.
+//
+// # Guarantees
+//
+// [Open] returns only when events can be accepted, and what the last run left is
+// known. [Service.Run] returns when nothing that it started is running any more.
+// A stop cuts no event that was answered with 2xx and spends no attempt that it
+// cut. Nothing outlives Run but the store, which Close closes.
+//
+// # Vocabulary
+//
+// The in-flight log notes beside the database which attempts are out, so that a
+// start after a crash knows. Auxiliary servers are the listener of
+// WEIR_METRICS_ADDR and the sender of alerts: they start first and stop last. A
+// removed destination is one that is not configured any more.
+//
+// # Example
+//
+//	s, err := service.Open(ctx, service.Config{Settings: settings, Log: os.Stderr, Listen: listen, Dial: dial})
+//	if err != nil {
+//		return err
+//	}
+//	defer s.Close(ctx)
+//	return s.Run(ctx) // until ctx ends or a part fails
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/config"
+	"weir/dispatch"
+	"weir/handler"
+	"weir/outbound"
+	"weir/ratelimit"
+	"weir/service/alert"
+	"weir/service/metrics"
+	"weir/signature"
+	"weir/store/sqlite"
+	"weir/webhook"
+)
+
+// maxBodiesOut bounds the bytes of all bodies on their way out at once.
+const maxBodiesOut = 40 << 20
+
+// Service is a running weir.
+type Service struct {
+	settings    config.Settings
+	version     string
+	log         *slog.Logger
+	store       *sqlite.Store
+	inFlightLog *inFlightLog
+	dispatcher  *dispatch.Dispatcher
+	stats       *handler.Stats
+	server      *http.Server
+	listener    net.Listener
+	// meters count, page shows them, and alerter decides what a person is told.
+	meters   *metrics.Meters
+	page     *metrics.Page
+	alerter  *alert.Alerter
+	inflight *ratelimit.Inflight
+	// gatesChanged has room for one hint to look at the holds.
+	gatesChanged chan struct{}
+	// full has room for one hint that room is short.
+	full chan struct{}
+	// auxiliary runs until everything else has ended.
+	auxiliary auxiliaryServers
+	// parts are the goroutines of run.
+	parts sync.WaitGroup
+	// draining is set when a stop has begun; lastRequest is when one last
+	// came in, in Unix milliseconds.
+	draining    atomic.Bool
+	lastRequest atomic.Int64
+	// cut counts the attempts that a stop has ended.
+	cut atomic.Int64
+}
+
+// Config is what a service needs.
+type Config struct {
+	Settings config.Settings
+	// Version and commit are those of the program; commit may be empty.
+	Version string
+	Commit  string
+	// Log gets the lines of the log: text where it is a terminal, else JSON.
+	Log io.Writer
+	// Listen opens the listeners of WEIR_ADDR and WEIR_METRICS_ADDR, dial the
+	// connections to destinations and to WEIR_ALERT_URL.
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	// Heap sets the size of the heap, in bytes, from which on garbage is
+	// collected at once; nil leaves it.
+	Heap func(bytes int64) int64
+}
+
+// Open opens the store, takes the destinations over, puts the parts
+// together and listens. Nothing is received or sent before Run. Whoever opens a
+// service closes it.
+func Open(ctx context.Context, c Config) (*Service, error) {
+	if c.Heap != nil {
+		c.Heap(heapOf(c.Settings))
+	}
+	svc, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := svc.listenAll(ctx, c); err != nil {
+		return nil, errors.Join(err, svc.Close(ctx))
+	}
+	return svc, nil
+}
+
+// Addr is the address that the service listens on.
+func (svc *Service) Addr() net.Addr { return svc.listener.Addr() }
+
+// open does all of Open but to listen.
+func open(ctx context.Context, c Config) (*Service, error) {
+	svc := newService(c)
+	s := c.Settings
+	for _, warning := range s.Warnings {
+		svc.log.Warn(warning)
+	}
+	var err error
+	svc.store, err = sqlite.Open(ctx, sqlite.Config{
+		Path: s.Database, DedupeWindow: s.DedupeWindow, MaxBytes: databaseCap(s), Observe: svc.committed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if svc.inFlightLog, err = openInFlightLog(svc.store.Path()); err == nil {
+		err = svc.wire(ctx, c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, svc.Close(ctx))
+	}
+	return svc, nil
+}
+
+// newService returns a service that only counts and watches: nothing is open yet.
+func newService(c Config) *Service {
+	now, s := time.Now(), c.Settings
+	svc := &Service{
+		settings: s, version: c.Version, log: newLogger(c.Log, s), stats: handler.NewStats(), meters: metrics.New(metersOf(c, now)),
+		inflight: ratelimit.NewInflight(s.MaxInflight), gatesChanged: make(chan struct{}, 1),
+		full: make(chan struct{}, 1),
+	}
+	svc.page = &metrics.Page{Refresh: svc.readGauges, Meters: svc.meters}
+	svc.alerter = alert.New(svc.alertConfig(c, now))
+	svc.lastRequest.Store(now.UnixMilli())
+	return svc
+}
+
+// metersOf says which series there are.
+func metersOf(from Config, now time.Time) metrics.Config {
+	s := from.Settings
+	c := metrics.Config{
+		Sources: map[string]int{}, Version: from.Version, Commit: from.Commit, Started: now,
+	}
+	for _, source := range s.Sources {
+		c.Sources[source.Name] = len(source.SecretList)
+	}
+	for _, destination := range s.Destinations {
+		c.Destinations = append(c.Destinations, destination.Policy.Name)
+	}
+	for _, result := range alert.Results() {
+		c.AlertResults = append(c.AlertResults, string(result))
+	}
+	return c
+}
+
+// alertConfig says how messages for a person are sent.
+func (svc *Service) alertConfig(from Config, now time.Time) alert.Config {
+	c := alert.Config{
+		Secrets: outbound.NewSecrets(svc.settings.Secrets()...), Version: from.Version, Dial: from.Dial,
+		Log: svc.log, Count: func(result alert.Result) { svc.meters.Alerted(string(result)) }, Started: now,
+	}
+	if svc.settings.AlertURL != nil {
+		c.URL = svc.settings.AlertURL.String()
+	}
+	return c
+}
+
+// Close closes the store, so that the next start finds a clean stop, and then
+// the in-flight log: what it still holds tells that start what the store lacks.
+func (svc *Service) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	var errs []error
+	if err := svc.store.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("close the store: %w", err))
+	}
+	if svc.inFlightLog != nil {
+		errs = append(errs, svc.inFlightLog.close())
+	}
+	return errors.Join(errs...)
+}
+
+// wire connects the dispatcher and the HTTP handlers with the open store.
+func (svc *Service) wire(ctx context.Context, c Config) error {
+	routes, err := svc.routes(c)
+	if err != nil {
+		return err
+	}
+	start := dispatch.AfterCrash
+	if svc.store.CleanStart() {
+		start = dispatch.AfterStop
+	}
+	svc.dispatcher, err = dispatch.New(ctx, dispatch.Config{
+		Queue: watchedStore{svc.store, svc}, Ledger: svc.store, Departures: svc.inFlightLog, Routes: routes, Start: start,
+		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: svc.log, Observe: svc.sent,
+	})
+	if err != nil {
+		return err
+	}
+	svc.alerter.Seed(svc.holdsForPerson(time.Now()))
+	if err := svc.rememberAccepted(ctx); err != nil {
+		return err
+	}
+	inside, err := svc.handler(ctx)
+	if err != nil {
+		return err
+	}
+	svc.server = handler.NewServer(svc.countRequests(inside), svc.log)
+	return nil
+}
+
+// routes returns the destinations with their clients.
+func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
+	var routes []dispatch.Route
+	for _, d := range svc.settings.Destinations {
+		client, err := outbound.New(outbound.Config{
+			URL: d.URL.String(), Headers: d.Headers, SigningSecret: d.SigningSecret,
+			Timeout: d.Policy.Timeout, Version: svc.version, Secrets: svc.settings.Secrets(),
+			Dial: c.Dial, Concurrency: d.Policy.Concurrency,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("destination %s: %w", d.Policy.Name, err)
+		}
+		routes = append(routes, dispatch.Route{Policy: d.Policy, Sender: client})
+	}
+	return routes, nil
+}
+
+// handler returns the HTTP side.
+func (svc *Service) handler(ctx context.Context) (http.Handler, error) {
+	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
+		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, Untold: svc.warnUntrustedProxy,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("client addresses: %w", err)
+	}
+	sources, allowances, err := svc.sources()
+	if err != nil {
+		return nil, err
+	}
+	strangers := ratelimit.NewStrangers(svc.settings.RefusedRate)
+	pages, err := svc.pages(strangers)
+	if err != nil {
+		return nil, err
+	}
+	former, err := svc.removed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return handler.New(handler.Config{
+		Sources: sources, Intake: svc.store, Wake: svc.dispatcher.Wake,
+		ClientAddress: address,
+		Client:        func(ctx context.Context) netip.Addr { return ratelimit.CallerOf(ctx).Addr },
+		Strangers:     strangers,
+		Allowance:     ratelimit.NewSources(allowances),
+		Inflight:      svc.inflight,
+		Tokens:        handler.NewTokens(svc.settings.APITokens...),
+		Events:        svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, History: svc.store,
+		Operator: watchedStore{svc.store, svc}, Destinations: watchedDispatcher{svc.dispatcher, svc},
+		Downstreams: svc.downstreams(), Former: former, Observe: svc.received, Metrics: svc.page,
+		Waiting: dispatch.Waiting,
+		Stats:   svc.stats, Ready: svc.ready, Flow: svc.flow, Log: svc.log,
+		Dashboard: pages,
+	}), nil
+}
+
+// sources returns the configured senders and their allowances.
+func (svc *Service) sources() (map[string]handler.Source, map[string]ratelimit.Source, error) {
+	sources, allowances := map[string]handler.Source{}, map[string]ratelimit.Source{}
+	for _, s := range svc.settings.Sources {
+		verifier, err := signature.New(s.SignatureConfig(svc.settings.PublicURL))
+		if err != nil {
+			return nil, nil, fmt.Errorf("source %s: %w", s.Name, err)
+		}
+		sources[s.Name] = newSource(s, verifier)
+		per := ratelimit.PerSource
+		if s.Scheme == config.SchemeNone {
+			per = ratelimit.PerCaller
+		}
+		allowances[s.Name] = ratelimit.Source{Rates: s.Rate, Per: per}
+	}
+	return sources, allowances, nil
+}
+
+// newSource joins the settings of a source and its verifier.
+func newSource(s config.Source, verifier *signature.Verifier) handler.Source {
+	drop := append(verifier.TokenHeaders(), s.DropHeaders...)
+	source := handler.Source{
+		Scheme: s.Scheme, Verifier: verifier, MaxBody: s.MaxBody, Status: s.Status,
+		To: s.To, OnConflict: s.OnConflict, AllowFrom: s.AllowFrom,
+		Forward: func(in http.Header) http.Header { return outbound.Forwardable(in, drop) },
+	}
+	if source.OnConflict == "" {
+		source.OnConflict = verifier.DefaultOnConflict()
+	}
+	if s.Scheme == config.SchemeNone {
+		source.Trust = handler.Unsigned
+	}
+	if verifier.AnswersOptions() {
+		source.Options = handler.OptionsHandshake
+	}
+	return source
+}
+
+// downstreams lists the destinations for the operator, without credentials.
+func (svc *Service) downstreams() []handler.Downstream {
+	var list []handler.Downstream
+	for _, d := range svc.settings.Destinations {
+		shown := *d.URL
+		shown.User, shown.RawQuery = nil, ""
+		list = append(list, handler.Downstream{Name: d.Policy.Name, URL: shown.String()})
+	}
+	return list
+}
+
+// warnUntrustedProxy warns that clients cannot be distinguished.
+func (svc *Service) warnUntrustedProxy(header string) {
+	svc.log.Warn("requests come through a proxy that is not trusted, so clients cannot be distinguished;"+
+		" set WEIR_CLIENT_IP_HEADER or WEIR_TRUSTED_PROXIES", webhook.LogHeader, header)
+}

@@ -1,0 +1,39 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+
+	"weir/dashboard"
+	"weir/dispatch"
+	"weir/handler"
+)
+
+// pages returns the dashboard.
+func (svc *Service) pages(strangers dashboard.Strangers) (http.Handler, error) {
+	config := dashboard.Config{
+		Strangers: strangers,
+		Events:    svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, Operator: watchedStore{svc.store, svc},
+		Destinations: watchedDispatcher{svc.dispatcher, svc}, Wake: svc.dispatcher.Wake, Waiting: dispatch.Waiting,
+		Minutes: svc.stats.Minutes, Since: svc.stats.Since(), Stuck: svc.dispatcher.Stuck, StallAfter: svc.settings.StallAfter,
+		Version: svc.version, Log: svc.log, Signatures: map[string]string{},
+	}
+	if len(svc.settings.APITokens) > 0 {
+		config.Tokens = handler.NewTokens(svc.settings.APITokens...)
+	}
+	if svc.settings.PublicURL != nil {
+		config.Origin = svc.settings.PublicURL.Scheme + "://" + svc.settings.PublicURL.Host
+	}
+	for _, d := range svc.downstreams() {
+		config.Downstreams = append(config.Downstreams, dashboard.Downstream(d))
+	}
+	for _, s := range svc.settings.Sources {
+		config.Sources = append(config.Sources, s.Name)
+		config.Signatures[s.Name] = s.Hmac.Header
+	}
+	pages, err := dashboard.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the dashboard: %w", err)
+	}
+	return pages, nil
+}
