@@ -22,7 +22,8 @@ type flight struct {
 // decided without a request is decided here.
 func (o *owner) launch(ctx, hard context.Context, f flight) (bool, error) {
 	if o.tooLarge(f.delivery) {
-		return true, o.refuse(ctx, f.delivery)
+		return true, o.refuse(ctx, f.delivery, webhook.DeadTooLarge,
+			fmt.Sprintf("body of %d bytes is over MAX_BODY of %d: not sent", f.delivery.Size, o.policy.MaxBody))
 	}
 	if !f.home.claim(f.delivery.EventID) {
 		return true, nil // its other reader has it
@@ -53,14 +54,15 @@ func (o *owner) tooLarge(d webhook.Delivery) bool {
 	return o.policy.MaxBody > 0 && d.Size > o.policy.MaxBody && !d.Forced
 }
 
-// refuse ends a delivery whose body is over MAX_BODY, before the network.
-func (o *owner) refuse(ctx context.Context, d webhook.Delivery) error {
-	d = finish(d, webhook.Dead, webhook.DeadTooLarge, webhook.Ceil(time.Now()))
-	d.Detail = fmt.Sprintf("body of %d bytes is over MAX_BODY of %d: not sent", d.Size, o.policy.MaxBody)
+// refuse ends a delivery whose body is over MAX_BODY, or has changed on the disk,
+// before the network.
+func (o *owner) refuse(ctx context.Context, d webhook.Delivery, reason webhook.DeadReason, detail string) error {
+	d = finish(d, webhook.Dead, reason, webhook.Ceil(time.Now()))
+	d.Detail = detail
 	gates := o.gates()
 	record := webhook.Record{Delivery: d, Gates: gates, Epoch: gates.Epoch}
 	if err := o.ledger.Record(ctx, record); err != nil {
-		return fmt.Errorf("record a body over MAX_BODY: %w", err)
+		return fmt.Errorf("record a body that is not sent: %w", err)
 	}
 	o.observe(Observation{Record: record, Before: gates})
 	return nil
@@ -145,6 +147,9 @@ func (o *owner) land(f flight) {
 func (o *owner) fly(hard context.Context, f flight) {
 	event, delivery, err := o.queue.Load(hard, f.delivery.EventID, f.home.policy.Name)
 	changed := delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now()))
+	if errors.Is(err, webhook.ErrDamaged) && !changed {
+		err, changed = f.home.refuse(hard, delivery, webhook.DeadRejected, "not sent: "+webhook.ErrDamaged.Error()), true
+	}
 	if err != nil || changed {
 		o.stay(f)
 		o.lost(f, err)

@@ -382,3 +382,30 @@ func TestB63EveryFaultOfAPathHasARemedy(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMarkOfANewDatabaseIsThereBeforeIt: a start that is killed in between is
+// repeated, and what it left is not taken for a database that lost its contents.
+func TestTheMarkOfANewDatabaseIsThereBeforeIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	killed, err := lock(path)
+	if err == nil {
+		err = killed.lockDatabase(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A kill releases the locks and does nothing else.
+	if err := errors.Join(killed.beside.Close(), killed.database.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if fileSize(path) != 0 {
+		t.Fatal("there is a database already")
+	}
+	store, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -168,13 +168,20 @@ func (c *writeConn) reopenable(seq int64) ([]reopenable, error) {
 	return list, err
 }
 
-// restore brings a payload back that retention had removed. Under
+// restore brings a payload back that retention has removed, and a body back that
+// has changed on the disk. Under
 // IgnoreConflict the repeat's bytes may differ from the first copy's; then the
 // event has these from now on, because the others no longer exist.
 func (c *writeConn) restore(a *arrival, k existing) error {
-	const anew = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`
-	restored, err := c.execWith(len(a.Event.Body), anew, k.seq, a.header, a.Event.Body)
-	if err != nil || restored == 0 || bytes.Equal(k.sha256, a.Event.SHA256[:]) {
+	same := bytes.Equal(k.sha256, a.Event.SHA256[:])
+	restoring := `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3) ON CONFLICT `
+	if same {
+		restoring += `(seq) DO UPDATE SET body = excluded.body WHERE body <> excluded.body`
+	} else {
+		restoring += `DO NOTHING`
+	}
+	restored, err := c.execWith(len(a.Event.Body), restoring, k.seq, a.header, a.Event.Body)
+	if err != nil || restored == 0 || same {
 		return err
 	}
 	const describe = `UPDATE events SET size = ?2, sha256 = ?3 WHERE seq = +?1`
