@@ -14,6 +14,9 @@ type Commit struct {
 	// NearlyFull says that little room is left below the cap: it is time to
 	// prune, which then also removes payloads of delivered events.
 	NearlyFull bool
+	// Full says that new events are refused, because there is no space for them
+	// below the cap.
+	Full bool
 	// Err is nil when it was committed. It wraps webhook.ErrUnavailable when
 	// the disk or the file is at fault, and not the operation.
 	Err error

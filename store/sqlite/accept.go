@@ -109,7 +109,7 @@ func (c *writeConn) acceptFull(a *arrival) (webhook.Receipt, error) {
 		return webhook.Receipt{}, err
 	}
 	if !found || c.forgotten(known, a) {
-		return webhook.Receipt{}, webhook.ErrFull
+		return webhook.Receipt{}, c.refuse(a.size())
 	}
 	return c.acceptExisting(a)
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
@@ -63,16 +62,4 @@ func (c *writeConn) close() error {
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, c.conn.Close())...)
-}
-
-// Ping commits something small and so proves that events can be stored now.
-func (s *Store) Ping(ctx context.Context) error {
-	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
-		_, err := conn.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("proving that the store commits: %w", err)
-	}
-	return nil
 }

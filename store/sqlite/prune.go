@@ -81,6 +81,9 @@ func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
 	}
 	morePages, err := c.vacuum(&result)
 	result.More = morePayloads || moreEvents || morePages
+	if err == nil && c.maxBytes > 0 {
+		err = c.measure() // so that it is known at once when the store is not full any more
+	}
 	return result, err
 }
 

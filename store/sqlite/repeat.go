@@ -107,7 +107,7 @@ func (c *writeConn) acceptCompared(a *arrival, first existing) (webhook.Receipt,
 // the older event that has it, if any.
 func (c *writeConn) replaceKeyOwner(a *arrival, older int64, name, conflictOf []byte) (webhook.Receipt, error) {
 	if a.size() > c.bytesLeft {
-		return webhook.Receipt{}, webhook.ErrFull
+		return webhook.Receipt{}, c.refuse(a.size())
 	}
 	const giveUp = `UPDATE events SET dedupe = NULL WHERE seq = +?1 AND dedupe = +?2`
 	if _, err := c.exec(giveUp, older, name); err != nil {

@@ -56,6 +56,7 @@ type Store struct {
 	conn        *writeConn
 	memtable    *memtable
 	counts      *counts
+	proof       proof
 	reads       *readers
 	loads       loads
 	largeBodies largeBodies

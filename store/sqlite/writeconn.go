@@ -36,6 +36,9 @@ type writeConn struct {
 	// bytesLeft is how many bytes of new events this transaction may take, content
 	// what the pages in use took when it began.
 	bytesLeft, content int64
+	// refused is the size of the smallest new event that was refused for want
+	// of space, 0 when none was since there was space for it.
+	refused int64
 	// owners caches epoch and newest rev of each destination; unsaved holds
 	// gates that are written once at the end of the transaction. Both are
 	// forgotten when a transaction is rolled back.
@@ -184,6 +187,31 @@ func (c *writeConn) measure() error {
 // One that a reader outside has made longer is no reason, it would only grow.
 func (c *writeConn) nearlyFull() bool {
 	return c.maxBytes > 0 && c.maxBytes-c.content < c.maxBytes/nearlyFullShare+c.maxLogLength()
+}
+
+// refuse returns the error for a new event of a size that there is no space for.
+func (c *writeConn) refuse(size int64) error {
+	if c.refused == 0 || size < c.refused {
+		c.refused = size
+	}
+	return webhook.ErrFull
+}
+
+// A refused event makes the store full up to the size of fullAtMost, and of the
+// part fullShare of MaxBytes. That there is no space for a larger one says little
+// about others.
+const (
+	fullAtMost = 1 << 20
+	fullShare  = 16
+)
+
+// isFull reports whether new events are refused: a small one, or one like another
+// that was refused before.
+func (c *writeConn) isFull() bool {
+	if c.bytesLeft >= min(c.refused, fullAtMost, c.maxBytes/fullShare) {
+		c.refused = 0
+	}
+	return c.refused > 0 || c.bytesLeft < rowOverhead
 }
 
 // maxLogLength is the length from which the writer helps to empty the log.

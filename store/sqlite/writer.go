@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,13 @@ type writer struct {
 	// observe is called for every transaction; it may be nil.
 	observe func(store.Commit)
 
+	// full says that new events are refused for want of space.
+	full atomic.Bool
+	// started and committed (since then, 0 when the last transaction failed)
+	// say when something was last written.
+	started   time.Time
+	committed atomic.Int64
+
 	transactions atomic.Int64
 	operations   atomic.Int64
 	batch        []*operation // reused
@@ -75,6 +83,7 @@ func newWriter(conn *writeConn, readers *readers) *writer {
 		stop:    make(chan struct{}),
 		gone:    make(chan struct{}),
 		failed:  make(chan struct{}),
+		started: time.Now(),
 	}
 }
 
@@ -250,6 +259,7 @@ func (w *writer) transact(batch []*operation) error {
 	begun := time.Now()
 	err := w.attempt(batch)
 	defer func() { w.report(len(batch), time.Since(begun), err) }()
+	w.noteCommit(batch, err)
 	if err == nil {
 		w.transactions.Add(1)
 		w.operations.Add(int64(len(batch)))
@@ -263,15 +273,40 @@ func (w *writer) transact(batch []*operation) error {
 	return err
 }
 
+// noteCommit remembers when something was last written. A transaction in which
+// everything was rejected proves nothing.
+func (w *writer) noteCommit(batch []*operation, err error) {
+	if err != nil {
+		w.committed.Store(0)
+	} else if slices.ContainsFunc(batch, func(op *operation) bool { return op.err == nil }) {
+		w.committed.Store(int64(time.Since(w.started)))
+	}
+}
+
+// committedWithin reports whether something was written a moment ago, and no
+// transaction has failed since. Any goroutine may call it.
+func (w *writer) committedWithin(d time.Duration) bool {
+	select {
+	case <-w.stop:
+		return false
+	case <-w.failed:
+		return false
+	default:
+	}
+	at := w.committed.Load()
+	return at > 0 && time.Since(w.started)-time.Duration(at) < d
+}
+
 // report passes a transaction to the observer.
 func (w *writer) report(operations int, took time.Duration, err error) {
+	w.full.Store(w.conn.isFull())
 	if w.observe == nil {
 		return
 	}
 	if err != nil && (transient(err) || w.err != nil) {
 		err = unavailable(err)
 	}
-	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.conn.nearlyFull(), Err: err})
+	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.conn.nearlyFull(), Full: w.full.Load(), Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {
