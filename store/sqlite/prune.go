@@ -67,10 +67,11 @@ type prunable struct {
 }
 
 func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
-	result := store.PruneResult{NearlyFull: c.nearlyFull()}
+	result := store.PruneResult{NearlyFull: c.nearlyFull(), Arrived: c.sincePrune}
 	if result.NearlyFull {
 		query.DeliveredBefore = query.Now
 	}
+	c.sincePrune = 0
 	morePayloads, err := c.prunePayloads(query, &result)
 	if err != nil {
 		return result, err

@@ -48,6 +48,8 @@ type writeConn struct {
 	memtable *memtable
 	// counts counts what waits and what is dead.
 	counts *counts
+	// sincePrune counts the events since the last step of pruning.
+	sincePrune int
 	// payloads and events are the passes of pruning.
 	payloads, events pass
 }
