@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/activation"
+
 	"weir/cli"
 )
 
@@ -66,7 +68,7 @@ func realEnv() cli.Env {
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
-		Listen:  (&net.ListenConfig{}).Listen,
+		Listen:  cli.ListenInherited(activation.Files(true), (&net.ListenConfig{}).Listen),
 		Dial:    (&net.Dialer{}).DialContext,
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {

@@ -17,7 +17,7 @@ import (
 
 // serveCommand runs the service until a signal comes, it is idle, or it cannot
 // go on.
-func serveCommand(ctx context.Context, w Env, args []string) (err error) {
+func serveCommand(ctx context.Context, w Env, args []string) error {
 	if len(args) > 0 {
 		return usagef("weir serve takes no arguments; the settings are in the environment (weir help)")
 	}
@@ -25,7 +25,17 @@ func serveCommand(ctx context.Context, w Env, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	running, err := service.Open(ctx, serviceOf(w, s))
+	for {
+		err := serveOnce(ctx, serviceOf(w, s))
+		if !errors.Is(err, service.ErrNotIdle) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// serveOnce runs the service once.
+func serveOnce(ctx context.Context, c service.Config) (err error) {
+	running, err := service.Open(ctx, c)
 	if err != nil {
 		return err
 	}

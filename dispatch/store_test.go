@@ -27,8 +27,8 @@ type ledger struct {
 	// damaged are events whose bodies have changed on the disk.
 	damaged map[webhook.ID]bool
 	seq     uint64
-	// departures are the notes that outlive a crash; nil for none.
-	departures dispatch.Departures
+	// inFlightLog outlives a crash; nil for none.
+	inFlightLog dispatch.InFlightLog
 }
 
 func newLedger(t *testing.T) *ledger {
@@ -91,7 +91,7 @@ func (l *ledger) all() []webhook.Delivery {
 type process struct {
 	*ledger
 	dead atomic.Bool
-	// lag is how long an attempt takes to land after its commit.
+	// lag is how long an attempt takes to be done after its commit.
 	lag time.Duration
 }
 

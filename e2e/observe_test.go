@@ -237,8 +237,8 @@ func TestTheLastMetricsCanBeReadWhileStopping(t *testing.T) {
 		var stopping sync.WaitGroup
 		stopping.Go(stop)
 		<-time.After(5 * time.Second)
-		if status := w.status("/livez"); status != 0 {
-			w.t.Errorf("the first listener answers %d while stopping", status)
+		if live, ready := w.status("/livez"), w.status("/readyz"); live != http.StatusOK || ready != http.StatusServiceUnavailable {
+			w.t.Errorf("while an attempt is out /livez answers %d and /readyz %d", live, ready)
 		}
 		wants(w.t, w.side(), "\nweir_ready 0\n", `weir_deliveries_pending{destination="default",reason="in_flight"} 1`)
 		stopping.Wait()

@@ -99,9 +99,11 @@ type service struct {
 	settings map[string]string
 	program  func() (path string, err error)
 	// as is the user that the process runs as; nil is the tests' own.
-	as      *syscall.Credential
-	said    *output
-	running *execution
+	as *syscall.Credential
+	// inherits is a socket that is open before the process begins; nil is none.
+	inherits *os.File
+	said     *output
+	running  *execution
 }
 
 // newService prepares a service that sends to a URL, with further settings as
@@ -169,6 +171,13 @@ func (s *service) command(args ...string) *exec.Cmd {
 		command.Env = append(command.Env, name+"="+value)
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
+	if s.inherits != nil {
+		// LISTEN_PID is that of the process itself, which the shell knows.
+		shell := exec.Command("/bin/sh", append([]string{"-c", `LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"`, path}, args...)...)
+		shell.Dir, shell.Env, shell.SysProcAttr = command.Dir, command.Env, command.SysProcAttr
+		shell.ExtraFiles = []*os.File{s.inherits}
+		return shell
+	}
 	return command
 }
 

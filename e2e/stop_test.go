@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestB2AStopCountsOnlyWhatWasOnTheWire(t *testing.T) {
 	receives(t, "a request is out", g.arrived)
 	receives(t, "another is out", g.arrived)
 	s.signal(syscall.SIGTERM)
-	await(t, patience, "the listener is closed", func() bool { return s.ask("/livez") == 0 })
+	await(t, patience, "it is stopping", func() bool { return s.ask("/readyz") == 503 })
 	close(g.open)
 	if status := s.exit(30 * time.Second); status != cli.ExitStopped {
 		t.Errorf("exit status %d, want %d", status, cli.ExitStopped)
@@ -77,14 +78,15 @@ func TestB82AStopGoesInItsOrder(t *testing.T) {
 	if status := s.ask("/livez"); status != 200 {
 		t.Errorf("during the delay /livez answers %d", status)
 	}
-	await(t, patience, "the listener is closed", func() bool { return s.ask("/livez") == 0 })
-	if waited := time.Since(begun); waited < 2*time.Second {
-		t.Errorf("the listener closed after %s, want the delay of 2s first", waited)
+	await(t, patience, "the delay is over", func() bool { return time.Since(begun) > 3*time.Second })
+	if a, err := s.post("github", "while the attempt is out", "{}"); err != nil || a.status != 200 {
+		t.Errorf("while an attempt is out a webhook is answered %d, %v; want 200", a.status, err)
 	}
 	if s.running.over() {
 		t.Error("the process ended with a request out")
 	}
 	close(g.open)
+	await(t, patience, "the listener is closed", func() bool { return s.ask("/livez") == 0 })
 	if status := s.exit(30 * time.Second); status != cli.ExitStopped {
 		t.Errorf("exit status %d, want %d", status, cli.ExitStopped)
 	}
@@ -93,6 +95,54 @@ func TestB82AStopGoesInItsOrder(t *testing.T) {
 	s.awaitState(first, "delivered")
 	if got := len(sink.of(first)); got != 1 {
 		t.Errorf("%d requests for what ended within the grace, want 1", got)
+	}
+}
+
+// TestAStopRefusesNoSenderWhileAttemptsAreOut: an application that takes its
+// time must not cost the events of the senders that will not come again.
+func TestAStopRefusesNoSenderWhileAttemptsAreOut(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	sink := newDownstream(t, g.answer)
+	s := started(t, sink.url, "WEIR_SHUTDOWN_GRACE=20s")
+	s.send("out", "{}")
+	receives(t, "it is out", g.arrived)
+	s.signal(syscall.SIGTERM)
+	await(t, patience, "it is stopping", func() bool { return s.ask("/readyz") == 503 })
+	var ids []string
+	for i := range 20 {
+		a, err := s.post("github", fmt.Sprint("late", i), "{}")
+		if err != nil || a.status != 200 {
+			t.Fatalf("late event %d is answered %d, %v; want 200", i, a.status, err)
+		}
+		ids = append(ids, a.receipt.ID)
+	}
+	close(g.open)
+	if status := s.exit(30 * time.Second); status != cli.ExitStopped {
+		t.Errorf("exit status %d, want %d", status, cli.ExitStopped)
+	}
+	s.start()
+	for _, id := range ids {
+		s.awaitState(id, "delivered")
+	}
+}
+
+// TestAnIdleExitLeavesNoEventBehind: one that comes in while the idle service
+// closes is delivered, whether or not another request ever comes.
+func TestAnIdleExitLeavesNoEventBehind(t *testing.T) {
+	t.Parallel()
+	sink := newDownstream(t, answers(200))
+	s := started(t, sink.url, "WEIR_IDLE_EXIT=1s", "WEIR_SHUTDOWN_DELAY=2s")
+	await(t, patience, "it begins to close", func() bool { return s.ask("/readyz") == 503 })
+	a, err := s.post("github", "late", "{}")
+	if err != nil || a.status != 200 {
+		t.Fatalf("answered %d, %v", a.status, err)
+	}
+	if status := s.exit(30 * time.Second); status != cli.ExitStopped {
+		t.Errorf("exit status %d, want %d", status, cli.ExitStopped)
+	}
+	if got := len(sink.of(a.receipt.ID)); got != 1 {
+		t.Errorf("it was delivered %d times before the exit, want once", got)
 	}
 }
 
@@ -135,7 +185,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	id := s.send("k", "{}")
 	receives(t, "it is out", g.arrived)
 	s.signal(syscall.SIGTERM)
-	await(t, patience, "the listener is closed", func() bool { return s.ask("/livez") == 0 })
+	await(t, patience, "it is stopping", func() bool { return s.ask("/readyz") == 503 })
 	s.signal(syscall.SIGINT)
 	if status := s.exit(20 * time.Second); status != cli.ExitFailure {
 		t.Errorf("exit status %d, want %d", status, cli.ExitFailure)
@@ -211,4 +261,44 @@ func TestHealthcheckAsksTheServiceBesideIt(t *testing.T) {
 	if status, said := s.call("healthcheck"); status != cli.ExitStopped || said != "ok\n" {
 		t.Errorf("beside a service: status %d, %q", status, said)
 	}
+}
+
+// TestARestartWithASocketUnitRefusesNobody: the socket is open before the
+// program begins, as systemd does it, and keeps the queue of connections while
+// no process is there.
+func TestARestartWithASocketUnitRefusesNobody(t *testing.T) {
+	t.Parallel()
+	sink := newDownstream(t, answers(200))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	s := newService(t, sink.url)
+	s.inherits = socket
+	s.address = listener.Addr().String()
+	s.start()
+	s.send("before", "{}")
+	s.stop()
+	answered := make(chan answered, 1)
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		a, err := s.post("github", "between", "{}")
+		if err != nil {
+			t.Errorf("sent while no process was there: %v", err)
+		}
+		answered <- a
+	})
+	s.start()
+	sender.Wait()
+	a := <-answered
+	if a.status != 200 {
+		t.Fatalf("answered %d, want 200", a.status)
+	}
+	s.awaitState(a.receipt.ID, "delivered")
 }

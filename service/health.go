@@ -81,7 +81,7 @@ func (svc *Service) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		svc.meters.Requested(r.URL.Path)
 		if !metrics.IsProbe(r.URL.Path) {
-			svc.lastRequest.Store(time.Now().UnixMilli())
+			svc.lastRequest.Store(int64(time.Since(svc.created)))
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -71,7 +71,7 @@ func (svc *Service) keep(ctx context.Context) error {
 				sleep(ctx, pruneAtLeast) // it is not looked through all the time
 			}
 		case now := <-idle.C:
-			if svc.idle(ctx, now) {
+			if svc.idle(ctx, now) && svc.staysIdle(ctx) {
 				return errIdle
 			}
 		}
@@ -132,10 +132,22 @@ func pruneSleep(done store.PruneResult) time.Duration {
 	return pruneRest
 }
 
+// staysIdle is the delay of an idle exit: not ready, and then another look. It
+// reports whether the service is still idle; else it goes on as if nothing had
+// happened.
+func (svc *Service) staysIdle(ctx context.Context) bool {
+	svc.draining.Store(true)
+	if sleep(ctx, svc.settings.ShutdownDelay) && svc.idle(ctx, time.Now()) {
+		return true
+	}
+	svc.draining.Store(false)
+	return false
+}
+
 // idle reports whether nothing has happened, and nothing will, for as long as
 // WEIR_IDLE_EXIT says.
 func (svc *Service) idle(ctx context.Context, now time.Time) bool {
-	if now.Sub(time.UnixMilli(svc.lastRequest.Load())) < svc.settings.IdleExit {
+	if time.Since(svc.created)-time.Duration(svc.lastRequest.Load()) < svc.settings.IdleExit {
 		return false
 	}
 	for _, name := range svc.dispatcher.Names() {
@@ -143,12 +155,21 @@ func (svc *Service) idle(ctx context.Context, now time.Time) bool {
 		if err != nil || len(status.InFlight) > 0 {
 			return false
 		}
-		queue, err := svc.store.Queue(ctx, name, webhook.Ceil(now))
+	}
+	return !svc.anythingPending(ctx)
+}
+
+// anythingPending reports whether a delivery waits for a configured destination,
+// or may: a queue that cannot be read counts as one that has something.
+func (svc *Service) anythingPending(ctx context.Context) bool {
+	now := webhook.Ceil(time.Now())
+	for _, name := range svc.dispatcher.Names() {
+		queue, err := svc.store.Queue(ctx, name, now)
 		if err != nil || queue.Pending > 0 {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // watchStore ends the service when its store has died.

@@ -12,7 +12,7 @@ import (
 	"weir/webhook"
 )
 
-// inFlightLog is the dispatch.Departures of this program: a file beside the
+// inFlightLog is the dispatch.InFlightLog of this program: a file beside the
 // database with one slot for each attempt that is out. What is written to a file
 // outlives the process that is killed, so nothing is synced; after the loss of
 // power it may be old or torn, which costs only the numbering. A clean stop
@@ -79,9 +79,9 @@ func (d *inFlightLog) readSlot(slot []byte) {
 	d.lost[out] = max(d.lost[out], int(binary.BigEndian.Uint32(slot[slotNumber:])&0x7fff_ffff))
 }
 
-// Leave implements dispatch.Departures. Where the volume is full nothing is
+// Begin implements dispatch.InFlightLog. Where the volume is full nothing is
 // noted.
-func (d *inFlightLog) Leave(event webhook.ID, destination string, number int) {
+func (d *inFlightLog) Begin(event webhook.ID, destination string, number int) {
 	slot := make([]byte, slotSize)
 	copy(slot, event[:])
 	binary.BigEndian.PutUint32(slot[slotNumber:], uint32(number))
@@ -106,8 +106,8 @@ func (d *inFlightLog) place(out departure) int64 {
 	return place
 }
 
-// Land implements dispatch.Departures.
-func (d *inFlightLog) Land(event webhook.ID, destination string) {
+// End implements dispatch.InFlightLog.
+func (d *inFlightLog) End(event webhook.ID, destination string) {
 	out := departure{event, destination}
 	d.mu.Lock()
 	delete(d.lost, out)
@@ -123,8 +123,8 @@ func (d *inFlightLog) Land(event webhook.ID, destination string) {
 	d.free = append(d.free, place)
 }
 
-// Lost implements dispatch.Departures.
-func (d *inFlightLog) Lost(event webhook.ID, destination string) int {
+// Unfinished implements dispatch.InFlightLog.
+func (d *inFlightLog) Unfinished(event webhook.ID, destination string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.lost[departure{event, destination}]

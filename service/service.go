@@ -35,7 +35,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,11 +75,10 @@ type Service struct {
 	full chan struct{}
 	// auxiliary runs until everything else has ended.
 	auxiliary auxiliaryServers
-	// parts are the goroutines of run.
-	parts sync.WaitGroup
-	// draining is set when a stop has begun; lastRequest is when one last
-	// came in, in Unix milliseconds.
+	// draining is set when a stop has begun. lastRequest is how long after
+	// created the last request came in, in nanoseconds: a wall clock may jump.
 	draining    atomic.Bool
+	created     time.Time
 	lastRequest atomic.Int64
 	// cut counts the attempts that a stop has ended.
 	cut atomic.Int64
@@ -152,11 +150,10 @@ func newService(c Config) *Service {
 	svc := &Service{
 		settings: s, version: c.Version, log: newLogger(c.Log, s), stats: handler.NewStats(), meters: metrics.New(metersOf(c, now)),
 		inflight: ratelimit.NewInflight(s.MaxInflight), gatesChanged: make(chan struct{}, 1),
-		full: make(chan struct{}, 1),
+		full: make(chan struct{}, 1), created: now,
 	}
 	svc.page = &metrics.Page{Refresh: svc.readGauges, Meters: svc.meters}
 	svc.alerter = alert.New(svc.alertConfig(c, now))
-	svc.lastRequest.Store(now.UnixMilli())
 	return svc
 }
 
@@ -216,7 +213,7 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 		start = dispatch.AfterStop
 	}
 	svc.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{svc.store, svc}, Ledger: svc.store, Departures: svc.inFlightLog, Routes: routes, Start: start,
+		Queue: watchedStore{svc.store, svc}, Ledger: svc.store, InFlightLog: svc.inFlightLog, Routes: routes, Start: start,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: svc.log, Observe: svc.sent,
 	})
 	if err != nil {

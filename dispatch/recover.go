@@ -19,7 +19,7 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 	}
 	d.Sent = refit(d.Sent, p.Rate)
 	d.Retries = d.Retries.WithRate(p.RetryBudget)
-	d = believable(d, now)
+	d = clampFuture(d, now)
 	d.RampFrom = time.Time{}
 	d.Rev++
 	return d
@@ -41,18 +41,18 @@ func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Des
 	return d
 }
 
-// suspects are the first sends after a crash that may really be repeats: the
-// requests that were out then were recorded nowhere. As many as Recover has
+// possiblySent counts the first sends after a crash that may really be repeats:
+// the requests that were out then were recorded nowhere. As many as Recover has
 // counted in the retry window are covered while they are in it; all others
 // count as retries.
-type suspects struct {
+type possiblySent struct {
 	left    int
 	covered int
 	until   time.Time
 }
 
-func newSuspects(p webhook.Policy, now time.Time) suspects {
-	return suspects{
+func newPossiblySent(p webhook.Policy, now time.Time) possiblySent {
+	return possiblySent{
 		left:    mostUnrecorded(p),
 		covered: min(mostUnrecorded(p), p.RetryBudget.N),
 		until:   now.Add(p.RetryBudget.Per),
@@ -60,12 +60,12 @@ func newSuspects(p webhook.Policy, now time.Time) suspects {
 }
 
 // counts reports whether the next first send must count as a retry.
-func (s suspects) counts(now time.Time) bool {
+func (s possiblySent) counts(now time.Time) bool {
 	return s.left > 0 && (s.covered == 0 || !now.Before(s.until))
 }
 
 // next returns what is left after one more first send.
-func (s suspects) next() suspects {
+func (s possiblySent) next() possiblySent {
 	s.left, s.covered = max(s.left-1, 0), max(s.covered-1, 0)
 	return s
 }
@@ -90,10 +90,10 @@ func refit(old []webhook.Window, rates []webhook.Rate) []webhook.Window {
 	return windows
 }
 
-// believable cuts times that lie further ahead than any weir would set them:
+// clampFuture cuts times that lie further ahead than any weir would set them:
 // they come from a clock that was wrong, and would stop the destination for as
 // long as it was wrong by.
-func believable(d webhook.Destination, now time.Time) webhook.Destination {
+func clampFuture(d webhook.Destination, now time.Time) webhook.Destination {
 	limit := webhook.Ceil(now.Add(webhook.MaxHint + maxSpread))
 	for _, h := range d.Holds {
 		if h.Until.After(limit) {

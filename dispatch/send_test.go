@@ -9,25 +9,25 @@ import (
 	"weir/webhook"
 )
 
-// notes are dispatch.Departures in memory.
+// notes are dispatch.InFlightLog in memory.
 type notes struct {
 	mu  sync.Mutex
 	out map[string]int
 }
 
-func (n *notes) Leave(event webhook.ID, destination string, number int) {
+func (n *notes) Begin(event webhook.ID, destination string, number int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.out[key(event, destination)] = number
 }
 
-func (n *notes) Land(event webhook.ID, destination string) {
+func (n *notes) End(event webhook.ID, destination string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.out, key(event, destination))
 }
 
-func (n *notes) Lost(event webhook.ID, destination string) int {
+func (n *notes) Unfinished(event webhook.ID, destination string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.out[key(event, destination)]
@@ -38,7 +38,7 @@ func (n *notes) Lost(event webhook.ID, destination string) int {
 func TestB13AnAttemptThatACrashSwallowedKeepsItsNumber(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *ledger) {
 		kept := &notes{out: map[string]int{}}
-		l.departures = kept
+		l.inFlightLog = kept
 		id := l.accept(1, "app")
 		hanging := record(func(int, webhook.Job) (webhook.Answer, time.Duration) { return ok, 10 * time.Minute })
 		for range 2 {
