@@ -152,7 +152,7 @@ func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) 
 		c.counts.add(destination, firstTry, a.receivedAt, int(changed))
 	}
 	c.bytesLeft -= a.size()
-	c.sincePrune++
+	c.pruning.arrived++
 	return true, nil
 }
 

@@ -31,17 +31,32 @@ func (c *writeConn) markStarted() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = c.exec(setFact, "clean", 0)
-	return clean == 1, err
+	if clean == 0 {
+		return false, nil // nothing is written, for which there may be no space
+	}
+	return true, c.mark(0)
 }
 
 // markStopped sets the mark and empties the log, so that a copy of the
 // database file alone is complete from now on.
 func (c *writeConn) markStopped() error {
-	if _, err := c.exec(setFact, "clean", 1); err != nil {
+	if err := c.mark(1); err != nil {
 		return fmt.Errorf("marking the clean stop: %w", err)
 	}
 	return c.checkpoint(`PRAGMA wal_checkpoint(TRUNCATE)`)
+}
+
+// mark writes whether the last stop was clean. On a full volume the log begins
+// again, as in [writer.makeSpace].
+func (c *writeConn) mark(clean int64) error {
+	_, err := c.exec(setFact, "clean", clean)
+	if isFullDatabase(err) {
+		if err := c.checkpoint(`PRAGMA wal_checkpoint(RESTART)`); err != nil {
+			return err
+		}
+		_, err = c.exec(setFact, "clean", clean)
+	}
+	return err
 }
 
 // checkpoint copies the log into the database as far as readers allow. Its

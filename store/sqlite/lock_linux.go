@@ -21,6 +21,12 @@ func lockByteOf(file *os.File, at int64) error {
 	return err
 }
 
+// allocate reserves space behind the end of a file, without changing its length.
+func allocate(file *os.File, end, size int64) {
+	// Without space there is no reserve; it is tried again.
+	_ = unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, end, size)
+}
+
 // isMountPoint reports whether something is mounted at the path itself. A kernel
 // before 5.8 does not say.
 func isMountPoint(path string) bool {

@@ -50,6 +50,13 @@ func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneR
 // oldest row.
 type pass struct{ after int64 }
 
+// pruning is how far it has come in both tables, and how many events have arrived
+// since the last step.
+type pruning struct {
+	payloads, events pass
+	arrived          int
+}
+
 // advance notes what a step looked at, and reports whether the pass goes on.
 func (w *pass) advance(rows []prunable, limit int) bool {
 	if len(rows) < limit {
@@ -67,11 +74,11 @@ type prunable struct {
 }
 
 func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
-	result := store.PruneResult{NearlyFull: c.nearlyFull(), Arrived: c.sincePrune}
+	result := store.PruneResult{NearlyFull: c.nearlyFull(), Arrived: c.pruning.arrived}
 	if result.NearlyFull {
 		query.DeliveredBefore = query.Now
 	}
-	c.sincePrune = 0
+	c.pruning.arrived = 0
 	morePayloads, err := c.prunePayloads(query, &result)
 	if err != nil {
 		return result, err
@@ -82,7 +89,7 @@ func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
 	}
 	morePages, err := c.vacuum(&result)
 	result.More = morePayloads || moreEvents || morePages
-	if err == nil && c.maxBytes > 0 {
+	if err == nil {
 		err = c.measure() // so that it is known at once when the store is not full any more
 	}
 	return result, err
@@ -96,7 +103,7 @@ const payloadCandidates = `SELECT p.seq, NOT EXISTS (SELECT 1 FROM deliveries d 
 // finished was received before, so younger ones need no look.
 func (c *writeConn) prunePayloads(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
 	delivered, dead := query.DeliveredBefore.UnixMilli(), query.DeadBefore.UnixMilli()
-	rows, err := c.prunable(payloadCandidates, c.payloads.after, seqAt(max(delivered, dead)+1), delivered, dead, query.Limit)
+	rows, err := c.prunable(payloadCandidates, c.pruning.payloads.after, seqAt(max(delivered, dead)+1), delivered, dead, query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -109,7 +116,7 @@ func (c *writeConn) prunePayloads(query store.PruneQuery, result *store.PruneRes
 		}
 		result.Payloads++
 	}
-	return c.payloads.advance(rows, query.Limit), nil
+	return c.pruning.payloads.advance(rows, query.Limit), nil
 }
 
 const eventCandidates = `SELECT e.seq,
@@ -122,7 +129,7 @@ const eventCandidates = `SELECT e.seq,
 // others were kept in addition to stays as long as they do, so that their repeats are
 // still compared.
 func (c *writeConn) pruneEvents(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
-	rows, err := c.prunable(eventCandidates, c.events.after, seqAt(query.Now.UnixMilli()-c.window), query.Limit)
+	rows, err := c.prunable(eventCandidates, c.pruning.events.after, seqAt(query.Now.UnixMilli()-c.window), query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +142,7 @@ func (c *writeConn) pruneEvents(query store.PruneQuery, result *store.PruneResul
 		}
 		result.Events++
 	}
-	return c.events.advance(rows, query.Limit), nil
+	return c.pruning.events.advance(rows, query.Limit), nil
 }
 
 func (c *writeConn) prunable(text string, args ...any) ([]prunable, error) {

@@ -121,6 +121,7 @@ func (s *Store) open(ctx context.Context, config Config) error {
 		return err
 	}
 	s.locks.made()
+	s.conn.reserves = newReserves(s.locks.database, s.path)
 	s.reads = &readers{
 		db:     newConnector(s.path, "ro", common, reading).open(config.Readers),
 		budget: scanBudget,

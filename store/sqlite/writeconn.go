@@ -44,14 +44,15 @@ type writeConn struct {
 	// forgotten when a transaction is rolled back.
 	fencings map[string]fencing
 	unsaved  map[string]webhook.Destination
+	// reserves keeps space for what has to be written on a full volume.
+	reserves *reserves
 	// memtable says which event owns a key.
 	memtable *memtable
 	// counts counts what waits and what is dead.
 	counts *counts
-	// sincePrune counts the events since the last step of pruning.
-	sincePrune int
-	// payloads and events are the passes of pruning.
-	payloads, events pass
+	// pruning is how far pruning has come, and committed what it was at the end
+	// of the last transaction.
+	pruning, committed pruning
 }
 
 func newWriteConn(conn *sql.Conn, path string, config Config) *writeConn {
@@ -158,19 +159,23 @@ func (c *writeConn) begin() error {
 	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	c.bytesLeft = math.MaxInt64
-	if c.maxBytes == 0 {
-		return nil
-	}
 	if err := c.measure(); err != nil {
 		return fmt.Errorf("measuring the database: %w", err)
 	}
 	return nil
 }
 
-// measure finds out how much is stored: pages in use and the log beside them.
-// Free pages do not count, the next event takes them.
+// measure finds out how much space is left for new events: none on a volume that
+// is full, where what is left is for records. Of the cap pages in use and the log
+// take some; free pages do not count, the next event takes them.
 func (c *writeConn) measure() error {
+	c.bytesLeft = math.MaxInt64
+	if free, all := volume(c.path); free < min(eventReserve, all/eventShare) {
+		c.bytesLeft = 0
+	}
+	if c.maxBytes == 0 {
+		return nil
+	}
 	pages, err := c.number(`PRAGMA page_count`)
 	if err != nil {
 		return err
@@ -180,7 +185,7 @@ func (c *writeConn) measure() error {
 		return err
 	}
 	c.content = (pages - free) * c.pageSize
-	c.bytesLeft = c.maxBytes - c.content - fileSize(c.path+"-wal")
+	c.bytesLeft = min(c.bytesLeft, c.maxBytes-c.content-fileSize(c.path+"-wal"))
 	return nil
 }
 
@@ -210,10 +215,18 @@ const (
 // isFull reports whether new events are refused: a small one, or one like another
 // that was refused before.
 func (c *writeConn) isFull() bool {
-	if c.bytesLeft >= min(c.refused, fullAtMost, c.maxBytes/fullShare) {
+	if c.bytesLeft >= min(c.refused, c.fullBelow()) {
 		c.refused = 0
 	}
 	return c.refused > 0 || c.bytesLeft < rowOverhead
+}
+
+// fullBelow is the largest size of an event that makes the store full.
+func (c *writeConn) fullBelow() int64 {
+	if c.maxBytes > 0 {
+		return min(fullAtMost, c.maxBytes/fullShare)
+	}
+	return fullAtMost
 }
 
 // maxLogLength is the length from which the writer helps to empty the log.
@@ -248,6 +261,7 @@ func (c *writeConn) commit() error {
 	if _, err := c.exec(`COMMIT`); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
+	c.committed = c.pruning
 	c.memtable.committed()
 	c.counts.committed()
 	return nil
@@ -258,6 +272,7 @@ func (c *writeConn) commit() error {
 func (c *writeConn) rollback() error {
 	clear(c.fencings)
 	clear(c.unsaved)
+	c.pruning = c.committed
 	c.memtable.rolledBack()
 	c.counts.rolledBack()
 	idle, err := c.idle()

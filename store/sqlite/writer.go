@@ -239,6 +239,7 @@ func (w *writer) answer(batch []*operation, err error) {
 // The log counts to the cap. Where that is small the log is cut off: nothing
 // else would ever make it shorter.
 func (w *writer) shortenLog() {
+	w.conn.reserves.keep()
 	most, checkpoint := w.conn.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
 	if w.err != nil || fileSize(w.conn.path+"-wal") < most {
 		return
@@ -258,6 +259,9 @@ func (w *writer) shortenLog() {
 func (w *writer) transact(batch []*operation) error {
 	begun := time.Now()
 	err := w.attempt(batch)
+	if err != nil && isFullDatabase(err) && w.makeSpace() {
+		err = w.attempt(batch)
+	}
 	defer func() { w.report(len(batch), time.Since(begun), err) }()
 	w.noteCommit(batch, err)
 	if err == nil {
@@ -271,6 +275,19 @@ func (w *writer) transact(batch []*operation) error {
 		w.fail(err)
 	}
 	return err
+}
+
+// makeSpace ends a transaction for which the volume had no space, and lets the log
+// begin again: what is allocated for it is written anew. It reports whether
+// another attempt is worth while.
+func (w *writer) makeSpace() (made bool) {
+	if err := w.conn.rollback(); err != nil {
+		return false
+	}
+	w.readers.whileReadersPause(func() {
+		made = w.conn.checkpoint(`PRAGMA wal_checkpoint(RESTART)`) == nil
+	})
+	return made
 }
 
 // noteCommit remembers when something was last written. A transaction in which
