@@ -248,8 +248,8 @@ const (
 		WHERE state = 'pending' AND attempts > 0`
 )
 
-// snapshot is a read transaction on a connection of its own. It is not one of the
-// readers, because the writer may have to wait for those.
+// snapshot is a read transaction on a connection of its own, so that a count takes
+// none from the readers.
 type snapshot struct {
 	db *sql.DB
 	tx *sql.Tx
@@ -325,13 +325,15 @@ func (s *Store) recount(pivot int64) error {
 	if !s.counts.begin(pivot) {
 		return snapshot.close()
 	}
+	s.reads.gate.RLock() // the log cannot begin again under a snapshot
 	s.owned.Go(func() {
+		defer s.reads.gate.RUnlock()
 		found, err := snapshot.count(s.counting, pivot)
 		if err != nil {
 			found = nil // the next step of pruning counts again
 		}
-		s.counts.end(found)
 		_ = snapshot.close()
+		s.counts.end(found)
 	})
 	return nil
 }

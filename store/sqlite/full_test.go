@@ -51,11 +51,16 @@ func fillDisk(t *testing.T, database string) (free func()) {
 	return func() { os.Remove(path) }
 }
 
-// killedAfter accepts events in another process, kills it, and returns what was
-// acknowledged.
-func killedAfter(t *testing.T, path string, events int) []webhook.ID {
+// killedAfter accepts events in another process, leaves no byte on the volume,
+// kills the process, and returns what was acknowledged.
+func killedAfter(t *testing.T, path string, events int) (ids []webhook.ID, free func()) {
 	t.Helper()
-	cmd := process(t, "accept", path)
+	cmd := process(t, "fill", path, fmt.Sprint(events))
+	in, err := cmd.StdinPipe() // is open until the end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -63,25 +68,24 @@ func killedAfter(t *testing.T, path string, events int) []webhook.ID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ids []webhook.ID
-	for lines := bufio.NewScanner(out); len(ids) < events && lines.Scan(); {
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "done"; {
 		id, err := webhook.ParseID(lines.Text())
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(lines.Text())
 		}
 		ids = append(ids, id)
 	}
+	free = fillDisk(t, path)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	return ids
+	return ids, free
 }
 
 func TestAStoreThatWasKilledOnAFullDiskIsOpened(t *testing.T) {
 	for _, events := range []int{5, 200, 2000} {
 		t.Run(fmt.Sprint(events, " events"), func(t *testing.T) {
 			path := smallVolume(t, "24m")
-			ids := killedAfter(t, path, events)
-			free := fillDisk(t, path)
+			ids, free := killedAfter(t, path, events)
 			s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
 			if err != nil {
 				t.Fatal(err)

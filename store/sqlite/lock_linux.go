@@ -22,9 +22,8 @@ func lockByteOf(file *os.File, at int64) error {
 }
 
 // allocate reserves space behind the end of a file, without changing its length.
-func allocate(file *os.File, end, size int64) {
-	// Without space there is no reserve; it is tried again.
-	_ = unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, end, size)
+func allocate(file *os.File, end, size int64) error {
+	return unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, end, size)
 }
 
 // isMountPoint reports whether something is mounted at the path itself. A kernel

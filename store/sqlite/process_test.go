@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 var roles = map[string]func(args []string) error{
 	"open":    openRole,
 	"mounted": mountedRole,
+	"fill":    fillRole,
 	"accept":  acceptRole,
 	"backup":  func(args []string) error { return sqlite.BackupFile(context.Background(), args[0], args[1]) },
 }
@@ -65,6 +67,32 @@ func mountedRole(args []string) error {
 		return fmt.Errorf("mounting: %w", err)
 	}
 	return openRole(args[1:])
+}
+
+// fillRole accepts events, prints the id of each, and "done" in the end; then it
+// waits until it is killed.
+func fillRole(args []string) error {
+	store, err := sqlite.Open(context.Background(), sqlite.Config{Path: args[0]})
+	if err != nil {
+		return err
+	}
+	events, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	each(16, events, func(i int) {
+		receipt, err := store.Accept(context.Background(), sample(int64(i)))
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(receipt.ID)
+	})
+	if err := store.Ping(context.Background()); err != nil {
+		return err
+	}
+	fmt.Println("done")
+	_, err = os.Stdin.Read(make([]byte, 1))
+	return err
 }
 
 // acceptRole accepts events for ever and prints the id of each that was

@@ -170,7 +170,7 @@ func (c *writeConn) begin() error {
 // take some; free pages do not count, the next event takes them.
 func (c *writeConn) measure() error {
 	c.bytesLeft = math.MaxInt64
-	if free, all := volume(c.path); free < min(eventReserve, all/eventShare) {
+	if c.reserves.short() {
 		c.bytesLeft = 0
 	}
 	if c.maxBytes == 0 {
@@ -231,10 +231,11 @@ func (c *writeConn) fullBelow() int64 {
 
 // maxLogLength is the length from which the writer helps to empty the log.
 func (c *writeConn) maxLogLength() int64 {
+	most := min(maxLog, c.reserves.volume/logVolumeShare)
 	if c.maxBytes > 0 {
-		return min(maxLog, c.maxBytes/logShare)
+		most = min(most, c.maxBytes/logShare)
 	}
-	return maxLog
+	return most
 }
 
 // fileSize is 0 for a file that is not there.

@@ -23,6 +23,8 @@ const (
 	maxLog = 32 << 20
 	// logShare is the part of MaxBytes that the log may take.
 	logShare = 4
+	// logVolumeShare is the part of the volume that the log may take.
+	logVolumeShare = 8
 )
 
 // An operation is waiting, then either begun by the writer or abandoned by its
@@ -236,15 +238,16 @@ func (w *writer) answer(batch []*operation, err error) {
 // moment without readers; where status pages and dispatch loops read without a
 // pause there is none, so the writer makes one by pausing them.
 //
-// The log counts to the cap. Where that is small the log is cut off: nothing
-// else would ever make it shorter.
+// The log counts to the cap. Where that, or the volume, is small the log is cut
+// off: nothing else would ever make it shorter. On a full volume it keeps its
+// space, which is the only one there is.
 func (w *writer) shortenLog() {
 	w.conn.reserves.keep()
 	most, checkpoint := w.conn.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
 	if w.err != nil || fileSize(w.conn.path+"-wal") < most {
 		return
 	}
-	if most < maxLog {
+	if most < maxLog && !w.conn.reserves.short() {
 		checkpoint = `PRAGMA wal_checkpoint(TRUNCATE)`
 	}
 	w.readers.whileReadersPause(func() {
