@@ -18,11 +18,12 @@ func TestKilledOnAFullVolumeItStartsAndDeliversWhatItHas(t *testing.T) {
 	var up atomic.Bool
 	sink := newDownstream(t, func(w http.ResponseWriter, _ *http.Request, _ arrival) {
 		if !up.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
 	s := newService(t, sink.url, "WEIR_MAX_DATABASE=1GiB", "WEIR_DESTINATION_DEFAULT_BACKOFF=1s",
-		"WEIR_DESTINATION_DEFAULT_BACKOFF_MAX=1s", "WEIR_SHUTDOWN_GRACE=10s")
+		"WEIR_DESTINATION_DEFAULT_BACKOFF_MAX=1s", "WEIR_DESTINATION_DEFAULT_RETRY_BUDGET=1000/1m", "WEIR_SHUTDOWN_GRACE=10s")
 	if err := smallVolume(t, s); err != nil {
 		t.Skipf("no volume can be mounted here: %v", err)
 	}
@@ -38,6 +39,7 @@ func TestKilledOnAFullVolumeItStartsAndDeliversWhatItHas(t *testing.T) {
 	if s.running.over() {
 		t.Fatal("weir does not start on a full volume")
 	}
+	freeMore := fillVolume(t, s) // what weir itself has given back
 	if a, err := s.post("github", "new", `{"wanted":true}`); err != nil || a.status != 503 {
 		t.Errorf("a new event on a full volume: %d, %v", a.status, err)
 	}
@@ -55,6 +57,7 @@ func TestKilledOnAFullVolumeItStartsAndDeliversWhatItHas(t *testing.T) {
 	}
 	t.Logf("the stop took %s", time.Since(begun))
 	free()
+	freeMore()
 	s.start()
 	s.send("new", `{"wanted":true}`)
 }

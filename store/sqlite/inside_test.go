@@ -409,3 +409,42 @@ func TestTheMarkOfANewDatabaseIsThereBeforeIt(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestGatesOfATransactionThatFailsAreForgotten: neither does a later one write
+// them, nor are they taken for stored.
+func TestGatesOfATransactionThatFailsAreForgotten(t *testing.T) {
+	store, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "weir.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	gates, err := store.Own(t.Context(), "app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	fail := func(gates webhook.Destination) {
+		t.Helper()
+		err := store.writer.do(t.Context(), 0, func(c *writeConn) error { return errors.Join(broken, c.keepGates(gates)) })
+		if !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+	}
+	gates.Rev, gates.Wins = 5, 5
+	fail(gates)
+	if err := store.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if gates, err = store.Own(t.Context(), "app"); err != nil || gates.Rev != 0 || gates.Wins != 0 {
+		t.Fatalf("after the failure: %+v, %v", gates, err)
+	}
+	gates.Rev, gates.Wins = 5, 5
+	fail(gates)
+	gates.Wins = 6
+	if err := store.Save(t.Context(), gates); err != nil {
+		t.Fatal(err)
+	}
+	if owned, err := store.Own(t.Context(), "app"); err != nil || owned.Wins != 6 {
+		t.Errorf("the same rev after a failure: %+v, %v", owned, err)
+	}
+}
