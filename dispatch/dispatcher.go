@@ -54,6 +54,21 @@ type Config struct {
 	Observe func(Observation)
 }
 
+// lostAttempts counts the attempts that were out at a crash and may have gone to
+// a destination: its own, and those of the destinations that fall back on it. It
+// reports false where the in-flight log cannot tell.
+func (c Config) lostAttempts(destination string) (lost int, known bool) {
+	known = true
+	for _, route := range c.Routes {
+		if route.Policy.Name == destination || route.Policy.Fallback == destination {
+			attempts, all := c.InFlightLog.Left(route.Policy.Name)
+			lost += attempts
+			known = known && all
+		}
+	}
+	return lost, known
+}
+
 // Start says how the process before this one ended.
 type Start int
 
@@ -181,6 +196,7 @@ func (d *Dispatcher) Resume(ctx context.Context, name string) error {
 	now := time.Now()
 	return d.change(ctx, name, func(dest webhook.Destination) webhook.Destination {
 		dest.Holds, dest.Breaker, dest.Misdirected = nil, webhook.Breaker{}, 0
+		dest.Suspicion, dest.Doubted, dest.Refusals = webhook.Suspicion{}, nil, webhook.Refusals{}
 		dest.Pace, dest.RampFrom = webhook.Pace{}, webhook.Ceil(now)
 		return dest
 	})
@@ -205,10 +221,10 @@ const stuckAfter = 45 * time.Second
 
 // Stuck names the destinations whose loops have not turned for 45 s: blocked
 // or gone.
-func (d *Dispatcher) Stuck(now time.Time) []string {
+func (d *Dispatcher) Stuck() []string {
 	var names []string
 	for _, o := range d.owners {
-		if turned := o.turned.Load(); turned != 0 && now.Sub(time.UnixMilli(turned)) > stuckAfter {
+		if o.stuck() {
 			names = append(names, o.policy.Name)
 		}
 	}

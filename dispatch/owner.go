@@ -48,8 +48,11 @@ type owner struct {
 	// wake has room for one: a hint that something changed. Losing a second
 	// one loses nothing.
 	wake chan struct{}
-	// turned is when the loop last began a turn, in Unix milliseconds.
-	turned atomic.Int64
+	// turned is how long after created the loop last began a turn, in
+	// nanoseconds: the wall clock may jump, and elapsed time must not. Zero
+	// before the first turn.
+	created time.Time
+	turned  atomic.Int64
 
 	// These belong to the loop.
 	backlogs   []*backlog // its own first, then those that it may borrow from
@@ -69,7 +72,8 @@ type owner struct {
 	unrecorded int
 	probing    bool
 	express    expressSlots
-	// possiblySent counts the first sends after a crash that may be repeats.
+	// possiblySent counts the first sends after a crash that may be repeats,
+	// where the in-flight log cannot tell which they are.
 	possiblySent possiblySent
 	// changed says that queues must be read again; dueAgain says for the
 	// source of each backlog when a delivery that goes on falls due.
@@ -88,16 +92,21 @@ func newOwner(ctx context.Context, c Config, route Route) (*owner, error) {
 		policy: route.Policy, sender: route.Sender,
 		queue: c.Queue, ledger: c.Ledger, inFlightLog: c.InFlightLog,
 		chance: c.Chance, log: c.Log, observe: c.Observe,
+		created:  time.Now(),
 		wake:     make(chan struct{}, 1),
 		claimed:  map[webhook.ID]struct{}{},
 		dueAgain: map[*owner]time.Time{},
 	}
 	o.backlogs = []*backlog{newBacklog(o)}
 	now := webhook.Ceil(time.Now())
-	if c.Start == AfterStop {
+	lost, known := c.lostAttempts(route.Policy.Name)
+	switch {
+	case c.Start == AfterStop:
 		o.dest = TakeOver(stored, route.Policy, now)
-	} else {
-		o.dest = Recover(stored, route.Policy, now)
+	case known:
+		o.dest = Recover(stored, route.Policy, now, lost)
+	default:
+		o.dest = Recover(stored, route.Policy, now, mostUnrecorded(route.Policy))
 		o.possiblySent = newPossiblySent(route.Policy, now)
 	}
 	if err := o.spreadBacklog(ctx, now); err != nil {
@@ -164,7 +173,7 @@ func (o *owner) sleep(ctx context.Context, until time.Time) {
 // turn sends what may be sent now and returns when to look again; zero when
 // only a hint can bring more work.
 func (o *owner) turn(ctx, hard context.Context) (time.Time, error) {
-	o.turned.Store(time.Now().UnixMilli())
+	o.noteTurn()
 	if err := o.failure(); err != nil {
 		return time.Time{}, err
 	}
@@ -187,6 +196,15 @@ func (o *owner) turn(ctx, hard context.Context) (time.Time, error) {
 	return next, nil
 }
 
+// noteTurn notes that the loop is alive.
+func (o *owner) noteTurn() { o.turned.Store(max(int64(time.Since(o.created)), 1)) }
+
+// stuck reports whether the loop has begun and not turned for too long.
+func (o *owner) stuck() bool {
+	turned := time.Duration(o.turned.Load())
+	return turned != 0 && time.Since(o.created)-turned > stuckAfter
+}
+
 // takeHints reports whether queues must be read again.
 func (o *owner) takeHints() bool {
 	o.mu.Lock()
@@ -205,7 +223,7 @@ func (o *owner) takeHints() bool {
 func (o *owner) serve(ctx, hard context.Context, b *backlog) (time.Time, error) {
 	for ctx.Err() == nil {
 		now := webhook.Floor(time.Now())
-		o.turned.Store(now.UnixMilli()) // a turn goes on for as long as there is work
+		o.noteTurn() // a turn goes on for as long as there is work
 		slot, until := o.nextSlot(b, now)
 		if slot == noSlot {
 			return until, nil

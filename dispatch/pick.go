@@ -55,14 +55,12 @@ func (o *owner) pick(ctx context.Context, b *backlog, s slot) (webhook.Delivery,
 		return o.pickNewest(ctx, b, allowed, now)
 	}
 	if s == probeSlot {
-		last := o.gates().LastProbed
-		b.firsts.rotate(last)
-		b.retries.rotate(last)
+		return o.pickProbe(ctx, b, allowed, now)
 	}
 	var best webhook.Delivery
 	found := false
 	for _, q := range allowed.queues(b) {
-		delivery, ok, err := o.head(ctx, b, q)
+		delivery, ok, err := o.head(ctx, b, q, allowed)
 		if err != nil {
 			return best, false, err
 		}
@@ -73,13 +71,57 @@ func (o *owner) pick(ctx context.Context, b *backlog, s slot) (webhook.Delivery,
 	return best, found, nil
 }
 
+// pickProbe chooses the delivery that tests a hold or the breaker. Probes take
+// turns: never the last one again while there is another, and what was never
+// attempted first. Where a hold presumes a fault, the probe is a witness:
+// another event than the refused one, of another source where there is one.
+func (o *owner) pickProbe(ctx context.Context, b *backlog, allowed budget, now time.Time) (webhook.Delivery, bool, error) {
+	d := o.gates()
+	witness := Check(d, o.policy, now).Witness
+	var candidates []webhook.Delivery
+	firsts := &b.firsts
+	if underSameRefusal(d) {
+		firsts = &b.newest // the oldest are like those that were refused
+	}
+	for _, q := range []*queue{firsts, &b.retries} {
+		q.unread, q.outdated = true, true
+		if err := b.read(ctx, q, now); err != nil {
+			return webhook.Delivery{}, false, err
+		}
+		q.rotate(d.LastProbed)
+		for _, delivery := range q.ready {
+			inBudget := allowed.retries || allowed.firsts && o.isFirst(delivery)
+			if inBudget && o.canSend(b, delivery) && (!witness || isWitness(d, delivery)) {
+				candidates = append(candidates, delivery)
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return webhook.Delivery{}, false, nil
+	}
+	return slices.MinFunc(candidates, func(a, b webhook.Delivery) int { return turn(d, a) - turn(d, b) }), true, nil
+}
+
+// turn is the place of a delivery among the candidates for a probe.
+func turn(d webhook.Destination, delivery webhook.Delivery) int {
+	switch suspicion := d.Suspicion; {
+	case delivery.EventID == d.LastProbed:
+		return 3
+	case slices.Contains(d.Doubted, delivery.EventID):
+		return 2
+	case suspicion.Reason != "" && delivery.Source == suspicion.Source:
+		return 1
+	}
+	return 0
+}
+
 // pickNewest chooses the delivery for an express slot.
 func (o *owner) pickNewest(ctx context.Context, b *backlog, allowed budget, now time.Time) (webhook.Delivery, bool, error) {
 	b.express.olderAt = time.Time{}
 	if !allowed.firsts {
 		return webhook.Delivery{}, false, nil
 	}
-	d, found, err := o.head(ctx, b, &b.newest)
+	d, found, err := o.head(ctx, b, &b.newest, allowed)
 	if err != nil || !found || !b.express.admit(d, o.policy.Slots(o.gates()), now) {
 		return webhook.Delivery{}, false, err
 	}
@@ -114,8 +156,9 @@ func (a budget) queues(b *backlog) []*queue {
 }
 
 // head returns the next delivery of a queue that is not in flight and that this
-// owner can send now. It leaves the delivery in the queue.
-func (o *owner) head(ctx context.Context, b *backlog, q *queue) (webhook.Delivery, bool, error) {
+// owner can send now. It leaves the delivery in the queue. A first send that may
+// be the repeat of one which a crash has interrupted needs the retry budget.
+func (o *owner) head(ctx context.Context, b *backlog, q *queue, allowed budget) (webhook.Delivery, bool, error) {
 	if err := b.read(ctx, q, webhook.Floor(time.Now())); err != nil {
 		return webhook.Delivery{}, false, err
 	}
@@ -123,7 +166,7 @@ func (o *owner) head(ctx context.Context, b *backlog, q *queue) (webhook.Deliver
 		q.ready = q.ready[1:]
 	}
 	for _, delivery := range q.ready {
-		if !b.source.isClaimed(delivery.EventID) && o.canSend(b, delivery) {
+		if !b.source.isClaimed(delivery.EventID) && o.canSend(b, delivery) && (allowed.retries || o.isFirst(delivery)) {
 			return delivery, true, nil
 		}
 	}

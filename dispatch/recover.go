@@ -14,7 +14,13 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 	d.Name = p.Name
 	if d.Fingerprint != p.Fingerprint {
 		d = d.WithoutHold(webhook.HoldAuth, webhook.HoldGone, webhook.HoldMisdirected)
-		d.Misdirected = 0
+		for _, h := range d.Holds {
+			if h.Basis != webhook.BasisSure {
+				d = d.WithoutHold(h.Reason)
+			}
+		}
+		d.Suspicion = webhook.Suspicion{}
+		d.Doubted, d.Refusals, d.Misdirected = nil, webhook.Refusals{}, 0
 		d.Fingerprint = p.Fingerprint
 	}
 	d.Sent = refit(d.Sent, p.Rate)
@@ -29,20 +35,25 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 // be on disk: the next requests need not wait for the records of the last.
 func mostUnrecorded(p webhook.Policy) int { return 2 * p.Concurrency }
 
-// Recover is TakeOver after a process that did not stop cleanly. Requests that
-// were not recorded when it ended were counted nowhere; there were at most
-// twice CONCURRENCY of them, and so many are counted now.
-func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
+// Recover is TakeOver after a process that did not stop cleanly. The attempts that
+// were out then were counted nowhere; they are counted now. There are never more
+// than twice CONCURRENCY of them.
+func Recover(d webhook.Destination, p webhook.Policy, now time.Time, lost int) webhook.Destination {
 	d = TakeOver(d, p, now)
-	for i, window := range d.Sent {
-		d.Sent[i] = window.Add(now, min(mostUnrecorded(p), window.Rate.N))
+	lost = min(lost, mostUnrecorded(p))
+	if lost == 0 {
+		return d
 	}
-	d.Retries = d.Retries.Add(now, min(mostUnrecorded(p), d.Retries.Rate.N))
+	for i, window := range d.Sent {
+		d.Sent[i] = window.Add(now, min(lost, window.Rate.N))
+	}
+	d.Retries = d.Retries.Add(now, min(lost, d.Retries.Rate.N))
 	return d
 }
 
-// possiblySent counts the first sends after a crash that may really be repeats:
-// the requests that were out then were recorded nowhere. As many as Recover has
+// possiblySent counts the first sends after a crash that may really be repeats,
+// where the in-flight log does not tell which: after the loss of power, or on a
+// full volume. As many as Recover has
 // counted in the retry window are covered while they are in it; all others
 // count as retries.
 type possiblySent struct {
@@ -103,6 +114,9 @@ func clampFuture(d webhook.Destination, now time.Time) webhook.Destination {
 	}
 	if soonest := now.Add(breakerOpenMax); d.Breaker.Open() && d.Breaker.Until.After(soonest) {
 		d.Breaker.Until = soonest
+	}
+	if soonest := now.Add(witnessEvery); d.Suspicion.WitnessFrom.After(soonest) {
+		d.Suspicion.WitnessFrom = webhook.Ceil(soonest)
 	}
 	if d.Pace.NotBefore.After(limit) {
 		d.Pace.NotBefore = limit

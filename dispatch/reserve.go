@@ -16,6 +16,8 @@ type attempt struct {
 	source   *owner
 	delivery webhook.Delivery
 	slot     slot
+	// witnessFor is the event whose refusal it is to confirm or to refute.
+	witnessFor webhook.ID
 }
 
 // begin claims a delivery, counts its request, and sends it in a goroutine of
@@ -44,6 +46,9 @@ func (o *owner) begin(ctx, hard context.Context, a attempt) (bool, error) {
 		if err := o.ledger.Save(ctx, reserved); err != nil {
 			o.abandon(a)
 			return false, fmt.Errorf("save the probe of %s: %w", o.policy.Name, err)
+		}
+		if suspects(reserved) && isWitness(reserved, a.delivery) {
+			a.witnessFor = reserved.Suspicion.Event
 		}
 	}
 	o.attempts.Go(func() { o.send(hard, a) })
@@ -96,8 +101,11 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	if allowed == noSlot || (allowed == probeSlot) != (a.slot == probeSlot) {
 		return o.dest, false
 	}
+	if gate := Check(o.dest, o.policy, webhook.Floor(time.Now())); gate.Witness && !isWitness(o.dest, a.delivery) {
+		return o.dest, false
+	}
 	now := webhook.Ceil(time.Now())
-	retry := !a.delivery.First()
+	retry := !o.isFirst(a.delivery)
 	if !retry {
 		retry = o.possiblySent.counts(now)
 		o.possiblySent = o.possiblySent.next()
@@ -121,13 +129,19 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	return o.dest, true
 }
 
+// isFirst reports whether the next request for a delivery is its first ever: it
+// has no attempt in the store, and none was out at a crash.
+func (o *owner) isFirst(d webhook.Delivery) bool {
+	return d.First() && o.inFlightLog.Unfinished(d.EventID, d.Destination) == 0
+}
+
 // ReserveProbe returns the destination as it must be saved before a probe
 // leaves: the next one may go only an interval later. A probe that is lost in a
 // crash has then used its interval, and another can follow.
 func ReserveProbe(d webhook.Destination, now time.Time, delivery webhook.ID) webhook.Destination {
 	holds := make([]webhook.Hold, 0, len(d.Holds))
 	for _, h := range d.Holds {
-		if probed(h.Reason) {
+		if probed(h) {
 			h.Probes++
 			h.Until = webhook.Later(h.Until, webhook.Ceil(now.Add(interval(h))))
 		}
@@ -137,6 +151,9 @@ func ReserveProbe(d webhook.Destination, now time.Time, delivery webhook.ID) web
 	if d.Breaker.Open() {
 		d.Breaker.Trials++
 		d.Breaker.Until = webhook.Later(d.Breaker.Until, webhook.Ceil(now.Add(openFor(d.Breaker))))
+	}
+	if d.Suspicion.Reason != "" {
+		d.Suspicion.WitnessFrom = webhook.Ceil(now.Add(witnessEvery))
 	}
 	d.LastProbed = delivery
 	d.Rev++

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -21,6 +22,10 @@ type InFlightLog interface {
 	// Unfinished returns the number of the attempt that left before a crash
 	// and is not known to be in the store, 0 for none.
 	Unfinished(event webhook.ID, destination string) int
+	// Left returns how many attempts for a destination's deliveries were
+	// unfinished when the log was opened, and whether these are all: after the
+	// loss of power, or where the log could not be written, nobody knows.
+	Left(destination string) (attempts int, all bool)
 }
 
 // noLog keeps nothing.
@@ -29,6 +34,7 @@ type noLog struct{}
 func (noLog) Begin(webhook.ID, string, int)     {}
 func (noLog) End(webhook.ID, string)            {}
 func (noLog) Unfinished(webhook.ID, string) int { return 0 }
+func (noLog) Left(string) (int, bool)           { return 0, false }
 
 // send sends one request, decides what the answer means, and records it.
 func (o *owner) send(hard context.Context, a attempt) {
@@ -47,7 +53,7 @@ func (o *owner) send(hard context.Context, a attempt) {
 	at := time.Now()
 	answer := o.call(hard, job)
 	after := o.record(hard, a, Sent{
-		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot,
+		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot, WitnessFor: a.witnessFor, Body: binary.BigEndian.Uint64(event.SHA256[:]),
 		Number: job.Number, At: at, Answer: answer,
 	}, event.ReceivedAt)
 	o.done(a)

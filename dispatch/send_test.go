@@ -33,6 +33,38 @@ func (n *notes) Unfinished(event webhook.ID, destination string) int {
 	return n.out[key(event, destination)]
 }
 
+// Left tells nothing: these tests are about what is not known.
+func (n *notes) Left(string) (int, bool) { return 0, false }
+
+// knowing are notes that claim to be complete.
+type knowing struct{ *notes }
+
+func (k knowing) Left(destination string) (int, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.out), true
+}
+
+// TestNothingWaitsAfterACrashForWhatWasNotOut: the in-flight log knows that
+// nothing was out, so that a backlog larger than the retry budget drains at once.
+func TestNothingWaitsAfterACrashForWhatWasNotOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *ledger) {
+		l.inFlightLog = knowing{&notes{out: map[string]int{}}}
+		p := policy("app")
+		p.Concurrency = 32
+		for range 200 {
+			l.accept(1, "app")
+		}
+		begun := time.Now()
+		r := start(t, l, dispatch.AfterCrash, route(p, record(steady(ok))))
+		until(t, time.Minute, func() bool { return l.count(webhook.Delivered) == 200 })
+		r.end(t, time.Second)
+		if took := time.Since(begun); took > 15*time.Second {
+			t.Errorf("200 deliveries took %s, want the ramp alone", took)
+		}
+	})
+}
+
 // TestB13AnAttemptThatACrashSwallowedKeepsItsNumber: also when crashes follow
 // each other, and only the delivery that was out.
 func TestB13AnAttemptThatACrashSwallowedKeepsItsNumber(t *testing.T) {

@@ -29,7 +29,7 @@ func (svc *Service) flow(ctx context.Context) []string {
 	if svc.store.Full() {
 		reasons = append(reasons, "new events are refused: the database is at WEIR_MAX_DATABASE, and nothing in it may be removed yet")
 	}
-	for _, name := range svc.dispatcher.Stuck(now) {
+	for _, name := range svc.dispatcher.Stuck() {
 		reasons = append(reasons, fmt.Sprintf("destination %s: its delivery loop is stuck", name))
 	}
 	for _, name := range svc.dispatcher.Names() {

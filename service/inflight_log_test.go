@@ -46,8 +46,46 @@ func TestB13WhatIsOutIsKnownAfterACrash(t *testing.T) {
 	if got := openNotes(t, database).Unfinished(first, name); got != 2 {
 		t.Errorf("after a second crash %d was lost, want 2", got)
 	}
-	if info, err := os.Stat(database + "-departures"); err != nil || info.Size() != 3*slotSize {
-		t.Errorf("%v, %v; want three slots", info, err)
+	if info, err := os.Stat(database + "-departures"); err != nil || info.Size() != 4*slotSize {
+		t.Errorf("%v, %v; want a head and three slots", info, err)
+	}
+}
+
+// TestTheInFlightLogSaysWhetherItIsComplete: after a killed process it is; after
+// another boot, and where an attempt could not be noted, it is not.
+func TestTheInFlightLogSaysWhetherItIsComplete(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		damage func(d *inFlightLog)
+		left   int
+		all    bool
+	}{
+		"a killed process": {func(*inFlightLog) {}, 2, true},
+		"another boot":     {func(d *inFlightLog) { d.writeHead("00000000-0000-0000-0000-000000000000") }, 2, false},
+		"a file that cannot be written": {func(d *inFlightLog) {
+			path := d.file.Name()
+			d.file.Close()
+			d.file, _ = os.Open(path) // for reading only
+			d.Begin(webhook.ID{9}, "app", 1)
+			d.file, _ = os.OpenFile(path, os.O_RDWR, 0)
+			d.writeHead("")
+		}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			database := filepath.Join(t.TempDir(), "weir.db")
+			d := openNotes(t, database)
+			if left, all := d.Left("app"); left != 0 || !all {
+				t.Errorf("new: %d, %t", left, all)
+			}
+			d.Begin(webhook.ID{1}, "app", 1)
+			d.Begin(webhook.ID{2}, "app", 3)
+			d.Begin(webhook.ID{3}, "other", 1)
+			c.damage(d)
+			left, all := openNotes(t, database).Left("app")
+			if left != c.left || all != c.all {
+				t.Errorf("%d left, all %t; want %d, %t", left, all, c.left, c.all)
+			}
+		})
 	}
 }
 

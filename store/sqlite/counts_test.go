@@ -157,7 +157,13 @@ func (c *countTrial) attempt() {
 	}
 	a := webhook.Attempt{Number: d.Attempts, At: now, SentTo: "app", Outcome: webhook.OutcomeTransient, Decision: d.State}
 	c.owner.Rev++
-	c.must(c.store.Record(c.t.Context(), webhook.Record{Attempt: &a, Delivery: d, Gates: c.owner, Epoch: c.owner.Epoch}))
+	r := webhook.Record{Attempt: &a, Delivery: d, Gates: c.owner, Epoch: c.owner.Epoch}
+	if other := (webhook.Revision{EventID: c.event(), Destination: "app", NextAttemptAt: now.Add(time.Minute)}); c.chance.IntN(3) == 0 {
+		r.Aside = []webhook.Revision{other}
+	} else {
+		r.Reopen = []webhook.Revision{other}
+	}
+	c.must(c.store.Record(c.t.Context(), r))
 }
 
 func (c *countTrial) operate() {

@@ -18,17 +18,19 @@ const (
 		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at >= ?3 AND next_at <= ?4)`
 	retriesBetween = `(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
 		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at >= ?3 AND next_at <= ?4)`
-	oldestTimes = `(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
+	oldestAndRefused = `(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
 		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
 		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(age_from) FROM deliveries INDEXED BY deliveries_age
-		WHERE state = 'pending' AND destination = +?1)`
+		WHERE state = 'pending' AND destination = +?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_refused
+		WHERE state = 'pending' AND refusals > 0 AND destination = +?1 AND next_at > ?2)`
 )
 
 // queueQuery reads what is not in counts. Its cost does not depend on how much
 // waits.
-const queueQuery = `SELECT ` + firstsBetween + `, ` + retriesBetween + `, ` + oldestTimes
+const queueQuery = `SELECT ` + firstsBetween + `, ` + retriesBetween + `, ` + oldestAndRefused
 
 // countedQuery counts rows, as long as counts is not ready.
 const countedQuery = `SELECT
@@ -38,20 +40,21 @@ const countedQuery = `SELECT
 		WHERE state = 'dead' AND state <> 'delivered' AND destination = +?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
 		WHERE state = 'pending' AND attempts > 0 AND destination = +?1),
-	` + firstsBetween + `, ` + retriesBetween + `, ` + oldestTimes
+	` + firstsBetween + `, ` + retriesBetween + `, ` + oldestAndRefused
 
 // queueRow is what both queries read.
 type queueRow struct {
-	firsts, retries              int
+	firsts, retries, refused     int
 	oldest, oldestRetries, begun sql.NullInt64
 }
 
 func (r *queueRow) dest() []any {
-	return []any{&r.firsts, &r.retries, &r.oldest, &r.oldestRetries, &r.begun}
+	return []any{&r.firsts, &r.retries, &r.oldest, &r.oldestRetries, &r.begun, &r.refused}
 }
 
-// times fills the times of a queue.
-func (r *queueRow) times(queue *webhook.Queue) {
+// fill writes what needs no counts into a queue.
+func (r *queueRow) fill(queue *webhook.Queue) {
+	queue.Refused = r.refused
 	oldest := r.oldest
 	if !oldest.Valid || r.oldestRetries.Valid && r.oldestRetries.Int64 < oldest.Int64 {
 		oldest = r.oldestRetries
@@ -88,7 +91,7 @@ func (s *Store) queue(ctx context.Context, destination string, now int64) (webho
 	queue.DueRetries = min(max(known.retriesBefore+sign*row.retries, 0), known.retries)
 	firsts := min(max(known.firstsBefore+sign*row.firsts, 0), known.pending-known.retries)
 	queue.Due = firsts + queue.DueRetries
-	row.times(&queue)
+	row.fill(&queue)
 	return queue, nil
 }
 
@@ -101,7 +104,7 @@ func (s *Store) countQueue(ctx context.Context, destination string, now int64) (
 		return webhook.Queue{}, err
 	}
 	queue.DueRetries, queue.Due = row.retries, row.firsts+row.retries
-	row.times(&queue)
+	row.fill(&queue)
 	return queue, nil
 }
 

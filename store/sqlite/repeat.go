@@ -200,7 +200,7 @@ type allowance struct {
 func (c *writeConn) reopen(d currentDelivery, destination string, fresh allowance) error {
 	c.counts.move(destination, d.class(), d.nextAt, classOf(webhook.Pending, d.attempts), fresh.from)
 	const update = `UPDATE deliveries SET state = 'pending', reason = NULL, detail = '',
-		spent = 0, misdirected = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
+		spent = 0, misdirected = 0, refusals = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
 		WHERE seq = +?1 AND destination = +?2`
 	_, err := c.exec(update, d.seq, destination, fresh.from, fresh.forced)
 	return err
