@@ -2,82 +2,75 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"weir/cli/client"
 	"weir/webhook"
 	"weir/webhook/wording"
 )
 
-// eventsCall is a call of "weir events".
-type eventsCall struct {
-	query  url.Values
-	limit  int
-	json   bool
-	follow bool
+// eventsCmd is "weir events".
+type eventsCmd struct {
+	Source      string         `placeholder:"NAME" help:"Of this source."`
+	Key         string         `placeholder:"KEY" help:"With this id of the sender."`
+	State       *webhook.State `enum:"${states}" placeholder:"STATE" help:"With a delivery in this state: ${enum}."`
+	Destination string         `placeholder:"NAME" help:"With a delivery to this destination."`
+	Since       instant        `placeholder:"TIME" help:"Received from this time on, or since so long ago."`
+	Until       instant        `placeholder:"TIME" help:"Received before this time."`
+	Limit       int            `default:"50" placeholder:"N" help:"At most so many (${default})."`
+	Follow      bool           `help:"Go on with new events as they come in, oldest first."`
+	asking
 }
 
-// eventsCommand is "weir events".
-func eventsCommand(ctx context.Context, w Env, args []string) error {
-	call, err := parseEvents(w, args)
-	if err != nil {
-		return unlessHelped(err)
+// Help is shown by "weir help events".
+func (eventsCmd) Help() string {
+	return `Lists events, newest first, with the state of their deliveries. A time is one such as 2026-11-30T03:27:11Z or 2026-11-30, or how long ago, such as 90m or 7d.
+
+Examples:
+
+    weir events --source github --since 1d --state dead
+    weir events --follow --json | jq .key`
+}
+
+// Validate checks what the declaration cannot.
+func (c *eventsCmd) Validate() error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be at least 1")
 	}
-	return asOperator(w, func(c *client.Client) error {
-		l := listing{call: call, client: c, table: &eventTable{out: w.Stdout, json: call.json}, notes: w.Stderr}
-		if call.follow {
+	return nil
+}
+
+// Run lists the events.
+func (c *eventsCmd) Run(ctx context.Context, env Env) error {
+	return c.asOperator(env, func(api *client.Client) error {
+		l := listing{query: c.query(), limit: c.Limit, client: api, table: &eventTable{out: env.Stdout, json: c.JSON}, notes: env.Stderr}
+		if c.Follow {
 			return l.follow(ctx)
 		}
 		return l.newestFirst(ctx)
 	})
 }
 
-// parseEvents reads the flags.
-func parseEvents(w Env, args []string) (eventsCall, error) {
-	call := eventsCall{query: url.Values{}}
-	flags := newFlags("events")
-	for _, name := range []string{"source", "key", "state", "destination"} {
-		flags.Func(name, "", func(value string) error {
-			call.query.Set(name, value)
-			return checkFilter(name, value)
-		})
+// query returns the filter in the words of the API.
+func (c *eventsCmd) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"source": c.Source, "key": c.Key, "destination": c.Destination, "since": string(c.Since), "until": string(c.Until),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
-	for _, name := range []string{"since", "until"} {
-		flags.Func(name, "", func(value string) error {
-			at, err := instant(value, time.Now())
-			call.query.Set(name, at.UTC().Format(time.RFC3339Nano))
-			return err
-		})
+	if c.State != nil {
+		query.Set("state", string(*c.State))
 	}
-	flags.IntVar(&call.limit, "limit", webhook.DefaultPage, "")
-	flags.BoolVar(&call.json, "json", false, "")
-	flags.BoolVar(&call.follow, "follow", false, "")
-	if _, err := parse(w, flags, args, 0); err != nil {
-		return call, err
-	}
-	if call.limit < 1 {
-		return call, usagef("weir events: --limit wants a number of at least 1")
-	}
-	return call, nil
-}
-
-// eventRow is one event and the JSON that the service gave for it.
-type eventRow struct {
-	client.Event
-	text json.RawMessage
-}
-
-// UnmarshalJSON keeps the text too.
-func (r *eventRow) UnmarshalJSON(text []byte) error {
-	r.text = slices.Clone(text)
-	return json.Unmarshal(text, &r.Event)
+	return query
 }
 
 // eventTable prints events: as JSON, or as the rows of a table. Its head waits
@@ -100,23 +93,23 @@ func (t *eventTable) begin() {
 }
 
 // show prints an event.
-func (t *eventTable) show(e eventRow) error {
+func (t *eventTable) show(row event) error {
 	t.begin()
 	t.rows++
 	if t.json {
-		_, err := fmt.Fprintf(t.out, "%s\n", e.text)
-		return err
+		return printJSON(t.out, row)
 	}
+	e := row.value
 	key := wording.PlainLine(e.Key)
 	if e.Duplicates > 0 {
 		key += fmt.Sprintf(" ×%d", e.Duplicates+1)
 	}
 	_, err := fmt.Fprintf(t.out, eventLine, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
-		e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e.Event))
+		e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e))
 	return err
 }
 
-// deliveriesOf tells in a few words how the deliveries of an event stand.
+// deliveriesOf shows the states of the deliveries of an event.
 func deliveriesOf(e client.Event) string {
 	var list []string
 	for _, d := range e.Deliveries {
@@ -134,7 +127,8 @@ func deliveriesOf(e client.Event) string {
 
 // listing goes through a list of events.
 type listing struct {
-	call   eventsCall
+	query  url.Values
+	limit  int
 	client *client.Client
 	table  *eventTable
 	// notes is for what is no event.
@@ -143,23 +137,30 @@ type listing struct {
 
 // newestFirst prints the list as the service gives it.
 func (l listing) newestFirst(ctx context.Context) error {
-	if err := l.each(ctx, l.call.query, l.call.limit, l.table.show); err != nil {
+	if err := l.each(ctx, l.query, l.limit, l.table.show); err != nil {
 		return err
 	}
-	l.table.begin()
 	if l.table.rows == 0 {
-		warnUnknownNames(ctx, l.client, l.notes, namesIn(l.call.query))
+		if err := l.unknownNames(ctx); err != nil {
+			return err
+		}
 	}
+	l.table.begin()
 	return nil
+}
+
+// unknownNames is an error where the service does not know a name of the query.
+func (l listing) unknownNames(ctx context.Context) error {
+	return unknownNames(ctx, l.client, map[string]string{"source": l.query.Get("source"), "destination": l.query.Get("destination")})
 }
 
 // each reads page after page, up to so many events, and does something with
 // every event.
-func (l listing) each(ctx context.Context, query url.Values, most int, do func(eventRow) error) error {
-	asked := cloneValues(query)
+func (l listing) each(ctx context.Context, query url.Values, most int, do func(event) error) error {
+	asked := maps.Clone(query)
 	for left := most; ; {
 		asked.Set("limit", strconv.Itoa(min(left, webhook.MaxPage)))
-		var list client.List[eventRow]
+		var list client.List[event]
 		if err := l.client.Get(ctx, "/v1/events?"+asked.Encode(), &list); err != nil {
 			return err
 		}
@@ -177,20 +178,11 @@ func (l listing) each(ctx context.Context, query url.Values, most int, do func(e
 }
 
 // fetch gathers what each finds, newest first.
-func (l listing) fetch(ctx context.Context, query url.Values, most int) ([]eventRow, error) {
-	var rows []eventRow
-	err := l.each(ctx, query, most, func(row eventRow) error {
+func (l listing) fetch(ctx context.Context, query url.Values, most int) ([]event, error) {
+	var rows []event
+	err := l.each(ctx, query, most, func(row event) error {
 		rows = append(rows, row)
 		return nil
 	})
 	return rows, err
-}
-
-// cloneValues copies a query.
-func cloneValues(from url.Values) url.Values {
-	made := url.Values{}
-	for name, values := range from {
-		made[name] = slices.Clone(values)
-	}
-	return made
 }

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -33,15 +31,17 @@ func (l listing) follow(ctx context.Context) error {
 	if err != nil {
 		return unlessEnded(ctx, err)
 	}
-	l.table.begin()
 	if len(rows) == 0 {
-		warnUnknownNames(ctx, l.client, l.notes, namesIn(l.call.query))
+		if err := l.unknownNames(ctx); err != nil {
+			return err
+		}
 	}
+	l.table.begin()
 	tick := time.NewTicker(eventsEvery)
 	defer tick.Stop()
 	for away := false; ; {
 		for _, row := range slices.Backward(rows) {
-			if seen.add(row.Event) {
+			if seen.add(row.value) {
 				if err := l.table.show(row); err != nil {
 					return err
 				}
@@ -53,7 +53,7 @@ func (l listing) follow(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		rows, err = l.fetch(ctx, seen.after(l.call.query), eventsMost)
+		rows, err = l.fetch(ctx, seen.after(l.query), eventsMost)
 		if err != nil && (ctx.Err() != nil || !passes(err)) {
 			return unlessEnded(ctx, err)
 		}
@@ -69,30 +69,23 @@ func (l listing) follow(ctx context.Context) error {
 
 // begin fetches the events to begin with. What is behind them in the list is
 // not new, though the next look finds it again.
-func (l listing) begin(ctx context.Context, seen *seenEvents) ([]eventRow, error) {
-	rows, err := l.fetch(ctx, l.call.query, l.call.limit)
-	if err != nil || len(rows) < l.call.limit {
+func (l listing) begin(ctx context.Context, seen *seenEvents) ([]event, error) {
+	rows, err := l.fetch(ctx, l.query, l.limit)
+	if err != nil || len(rows) < l.limit {
 		return rows, err
 	}
-	newest := seenEvents{newest: rows[0].ReceivedAt}
-	again, err := l.fetch(ctx, newest.after(l.call.query), eventsMost)
-	last := slices.IndexFunc(again, func(row eventRow) bool { return row.ID == rows[len(rows)-1].ID })
+	newest := seenEvents{newest: rows[0].value.ReceivedAt}
+	again, err := l.fetch(ctx, newest.after(l.query), eventsMost)
+	last := slices.IndexFunc(again, func(row event) bool { return row.value.ID == rows[len(rows)-1].value.ID })
 	if last >= 0 {
 		for _, row := range again[last+1:] {
-			seen.add(row.Event)
+			seen.add(row.value)
 		}
 	}
 	return rows, err
 }
 
-// passes reports whether a fault may be gone at the next try: the service was
-// not there, or said that it cannot answer now.
-func passes(err error) bool {
-	said, refused := errors.AsType[*client.Refusal](err)
-	return !refused || said.Status >= http.StatusInternalServerError || said.Status == http.StatusTooManyRequests
-}
-
-// unlessEnded is nil for a fault that comes of being told to stop.
+// unlessEnded is nil for an error that comes of a stop.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -107,16 +100,16 @@ type seenEvents struct {
 }
 
 // add reports whether an event is new.
-func (s *seenEvents) add(event client.Event) bool {
-	if _, known := s.ids[event.ID]; known {
+func (s *seenEvents) add(e client.Event) bool {
+	if _, known := s.ids[e.ID]; known {
 		return false
 	}
 	if s.ids == nil {
 		s.ids = map[webhook.ID]time.Time{}
 	}
-	s.ids[event.ID] = event.ReceivedAt
-	if event.ReceivedAt.After(s.newest) {
-		s.newest = event.ReceivedAt
+	s.ids[e.ID] = e.ReceivedAt
+	if e.ReceivedAt.After(s.newest) {
+		s.newest = e.ReceivedAt
 	}
 	return true
 }
@@ -130,7 +123,7 @@ func (s *seenEvents) forget() {
 
 // after returns a query for what may have come since.
 func (s *seenEvents) after(query url.Values) url.Values {
-	asked := cloneValues(query)
+	asked := maps.Clone(query)
 	if !s.newest.IsZero() {
 		asked.Set("since", s.newest.Add(-eventsOverlap).UTC().Format(time.RFC3339Nano))
 	}

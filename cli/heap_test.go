@@ -15,7 +15,7 @@ func TestTheHeapFollowsWhatMayBeInFlight(t *testing.T) {
 	for inflight, want := range map[string]int64{"": 72 << 20, "1GiB": 1064 << 20} {
 		var got int64
 		noListener := errors.New("no listener here")
-		err := serveCommand(t.Context(), Env{
+		err := Run(t.Context(), Env{
 			Environ: []string{
 				"WEIR_DATABASE=" + filepath.Join(t.TempDir(), "weir.db"), "WEIR_MAX_INFLIGHT=" + inflight,
 				"WEIR_SOURCES=github", "WEIR_SOURCE_GITHUB_SECRET=" + testSecret, "WEIR_FORWARD_URL=http://app/",
@@ -23,7 +23,7 @@ func TestTheHeapFollowsWhatMayBeInFlight(t *testing.T) {
 			Stderr: io.Discard,
 			Listen: func(context.Context, string, string) (net.Listener, error) { return nil, noListener },
 			Heap:   func(bytes int64) int64 { got = bytes; return 0 },
-		}, nil)
+		}, []string{"serve"})
 		if !errors.Is(err, noListener) {
 			t.Fatal(err)
 		}

@@ -20,33 +20,34 @@ import (
 
 // post signs and sends one event and prints what the service made of it.
 // errRefused is returned when it was not taken.
-func (s sending) post(ctx context.Context, id string) (client.Receipt, error) {
+func (s sending) post(ctx context.Context, made *sent) error {
 	now := time.Now()
-	signed, err := s.call.sign(s.from.Verifier, id, now)
+	signed, err := s.sign(made.SenderID, now)
 	if err != nil {
-		return client.Receipt{}, usagef("source %s: sign an event: %w", s.from.Source.Name, err)
+		return usagef("send: source %s: sign an event: %w", s.from.Source.Name, err)
 	}
 	response, answer, err := s.client.Send(ctx, signed)
 	if err != nil {
-		return client.Receipt{}, err
+		return err
 	}
 	s.stage("sent", "%s %s, %d bytes, as %s: %s in %s", signed.Method, pathOf(signed), len(signed.Body),
 		s.from.Source.Scheme, response.Status, wording.Rounded(time.Since(now)))
 	verdict := s.from.Verifier.Verify(signed, now)
+	made.Status, made.Key = response.StatusCode, verdict.Key
 	if response.StatusCode/100 != 2 {
-		s.refused(response, answer, verdict)
-		return client.Receipt{}, errRefused
+		made.Refused = s.refused(response, answer, verdict)
+		return errRefused
 	}
 	if len(bytes.TrimSpace(answer)) == 0 && verdict.Result == webhook.ResultAccepted {
-		return s.unnamed(ctx, response.StatusCode, verdict)
+		return s.unnamed(ctx, made, verdict)
 	}
 	var receipt client.Receipt
 	if json.Unmarshal(answer, &receipt) != nil || receipt.ID.IsZero() {
 		s.stage("answered", "%s", wording.Shortened(wording.PlainLine(string(answer)), 200))
-		return client.Receipt{}, fmt.Errorf("what answers at %s is not weir, or took this for a handshake", s.client.Base)
+		return fmt.Errorf("what answers at %s is not weir, or took this for a handshake", s.client.Base)
 	}
-	s.taken(receipt, verdict)
-	return receipt, nil
+	s.taken(made, receipt, verdict)
+	return nil
 }
 
 // pathOf returns the target without its query, which may hold a token.
@@ -56,14 +57,15 @@ func pathOf(signed signature.Request) string {
 }
 
 // refused prints why an event was not taken, as far as the sender may know,
-// and what may be done.
-func (s sending) refused(response *http.Response, answer []byte, verdict signature.Verdict) {
+// and what may be done. It returns the reason.
+func (s sending) refused(response *http.Response, answer []byte, verdict signature.Verdict) string {
 	said := &client.Refusal{}
 	if json.Unmarshal(answer, said) != nil {
 		said.Detail = wording.Shortened(wording.PlainLine(string(answer)), 200)
 	}
-	s.stage("refused", "%s", wording.PlainLine(cmp.Or(said.Code, http.StatusText(response.StatusCode))+": "+
-		cmp.Or(said.Detail, said.Title, "no reason was given")))
+	reason := wording.PlainLine(cmp.Or(said.Code, http.StatusText(response.StatusCode)) + ": " +
+		cmp.Or(said.Detail, said.Title, "no reason was given"))
+	s.stage("refused", "%s", reason)
 	if after := response.Header.Get("Retry-After"); after != "" {
 		s.stage("", "it may be sent again in %s s", wording.PlainLine(after))
 	}
@@ -78,21 +80,22 @@ func (s sending) refused(response *http.Response, answer []byte, verdict signatu
 	case response.StatusCode == http.StatusNotFound:
 		s.stage("", "the service has no source %q", s.from.Source.Name)
 	}
+	return reason
 }
 
 // unnamed is for an answer without the id of what it took: a source may be set
 // to answer so. With a token the event is found by its key.
-func (s sending) unnamed(ctx context.Context, status int, verdict signature.Verdict) (client.Receipt, error) {
+func (s sending) unnamed(ctx context.Context, made *sent, verdict signature.Verdict) error {
 	receipt, err := s.find(ctx, verdict.Key)
 	if err != nil {
-		return receipt, fmt.Errorf("look for the event behind an empty answer: %w", err)
+		return fmt.Errorf("look for the event behind an empty answer: %w", err)
 	}
-	s.taken(receipt, verdict)
+	s.taken(made, receipt, verdict)
 	if receipt.ID.IsZero() {
 		s.stage("", "the answer is empty because %sSTATUS=%d, so that it does not tell the event's id",
-			config.PrefixOf(config.SourcePrefix, s.from.Source.Name), status)
+			config.PrefixOf(config.SourcePrefix, s.from.Source.Name), made.Status)
 	}
-	return receipt, nil
+	return nil
 }
 
 // find looks a stored event up by its key. The receipt is empty where that
@@ -110,8 +113,12 @@ func (s sending) find(ctx context.Context, key string) (client.Receipt, error) {
 	return client.Receipt{ID: newest.ID, Duplicate: newest.Duplicates > 0}, nil
 }
 
-// taken prints what the service made of an event.
-func (s sending) taken(receipt client.Receipt, verdict signature.Verdict) {
+// taken notes and prints what the service made of an event.
+func (s sending) taken(made *sent, receipt client.Receipt, verdict signature.Verdict) {
+	made.Duplicate, made.Reopened = receipt.Duplicate, receipt.Reopened
+	if !receipt.ID.IsZero() {
+		made.ID = &receipt.ID
+	}
 	if s.from.Verifier.Unsigned() {
 		s.stage("verified", "not at all: this source takes unsigned requests")
 	} else {
