@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -288,7 +289,7 @@ func (a asking) change(ctx context.Context, env Env, destination, verb string) e
 		var d kept[client.Destination]
 		err := api.Post(ctx, "/v1/destinations/"+url.PathEscape(destination)+"/"+verb, client.Exchange{Into: &d})
 		if client.NotFound(err) {
-			return errors.Join(unknownNames(ctx, api, map[string]string{"destination": destination}), err)
+			return cmp.Or(unknownNames(ctx, api, map[string]string{"destination": destination}), err)
 		}
 		if err != nil {
 			return err

@@ -10,14 +10,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"weir/cli/client"
 	"weir/flaky"
 	"weir/webhook"
-	"weir/webhook/wording"
 )
 
 // refusedOnce answers 422 to the first request of each event.
@@ -282,48 +280,5 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if diff := cmp.Diff(byHelp.String(), byFlag.String()); diff != "" || !strings.Contains(byHelp.String(), "Usage: weir "+name) {
 			t.Errorf("%s: %s\n%s", name, byHelp.String(), diff)
 		}
-	}
-}
-
-func TestTimesForPeople(t *testing.T) {
-	now := time.Date(2026, 11, 30, 3, 27, 11, 0, time.UTC)
-	for _, c := range []struct {
-		at   time.Duration
-		want string
-	}{
-		{0, "03:27:11Z (now)"},
-		{600 * time.Millisecond, "03:27:11Z (in 600ms)"},
-		{29 * time.Second, "03:27:40Z (in 29s)"},
-		{-90 * time.Second, "03:25:41Z (1m30s ago)"},
-		{59*time.Minute + 59*time.Second + 900*time.Millisecond, "04:27:10Z (in 60m00s)"},
-		{3*time.Hour + 5*time.Minute, "06:32:11Z (in 3h05m)"},
-		{49 * time.Hour, "2026-12-02 04:27:11Z (in 2d01h)"},
-	} {
-		if got := wording.Moment(now.Add(c.at), now); got != c.want {
-			t.Errorf("%s: %q, want %q", c.at, got, c.want)
-		}
-	}
-	if got := wording.Moment(time.Time{}, now); got != "when an operator releases it" {
-		t.Errorf("no time: %q", got)
-	}
-}
-
-// Every word that may be shown has a meaning of its own.
-func TestEveryWordIsExplained(t *testing.T) {
-	explained := func(kind, word, text string) {
-		if text == "" || strings.HasSuffix(text, "()") || strings.Contains(text, "("+word+")") {
-			t.Errorf("%s %s is not explained: %q", kind, word, text)
-		}
-	}
-	for _, reason := range webhook.HoldReasons() {
-		if wording.Hold(reason) == string(reason) {
-			t.Errorf("hold %s is not explained", reason)
-		}
-	}
-	for _, word := range webhook.WaitingFors() {
-		explained("waiting for", string(word), wording.Wait(word))
-	}
-	for _, reason := range webhook.DeadReasons() {
-		explained("dead", string(reason), wording.Dead(reason))
 	}
 }

@@ -174,7 +174,8 @@ func (c *explainCmd) Run(env Env) error {
 
 // demoCmd is "weir demo".
 type demoCmd struct {
-	Stay bool `help:"Keep running afterwards, with a delivery that waits and one that is dead, and print the address and the token of the dashboard."`
+	JSON bool `help:"Print only the table, as JSON." xor:"form"`
+	Stay bool `xor:"form" help:"Keep running afterwards, with a delivery that waits and one that is dead, and print the address and the token of the dashboard."`
 }
 
 // Help is shown by "weir help demo".
@@ -191,7 +192,7 @@ Example:
 // at once and forever.
 func (c *demoCmd) Run(ctx context.Context, env Env) error {
 	return demo.Run(ctx, demo.Config{
-		Out: env.Stdout, Stay: c.Stay, Version: env.Version, Listen: env.Listen, Dial: env.Dial,
+		Out: env.Stdout, JSON: c.JSON, Stay: c.Stay, Version: env.Version, Listen: env.Listen, Dial: env.Dial,
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -60,14 +59,7 @@ func attempts(n int) string {
 
 // answerOf is what came back for an attempt, on one line.
 func answerOf(a client.Attempt) string {
-	line := "no response"
-	if a.Status != 0 {
-		line = fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status))
-	}
-	if said := wording.PlainLine(cmp.Or(a.Evidence.Body, a.Evidence.Note)); said != "" {
-		line += ": " + wording.Shortened(said, 200)
-	}
-	return line
+	return wording.Answer(a.Status, cmp.Or(a.Evidence.Body, a.Evidence.Note))
 }
 
 // printTimeline writes everything that happened to an event.

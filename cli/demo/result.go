@@ -1,68 +1,73 @@
 package demo
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 )
 
 // outcomeOf is a column of the demo's table.
 type outcomeOf struct {
-	received    int
-	duplicates  int
-	throttled   int
-	delivered   int
-	lost        int
-	worstMinute int
+	Received    int `json:"received"`
+	Duplicates  int `json:"duplicates"`
+	Throttled   int `json:"throttled"`
+	Delivered   int `json:"delivered"`
+	Lost        int `json:"lost"`
+	WorstMinute int `json:"worst_minute"`
 }
 
 // result is the demo's table.
 type result struct {
-	naive outcomeOf
-	weir  outcomeOf
-	// again counts what the naive loop delivered a second time.
-	again int
+	Naive outcomeOf `json:"naive"`
+	Weir  outcomeOf `json:"weir"`
+	// Again counts what the naive loop delivered a second time.
+	Again int `json:"delivered_again"`
 }
 
-// result counts, for both, by what their downstream saw.
+// result counts, for both, by what their destination saw.
 func (d *demo) result() result {
 	in, ours, theirs := d.senders.counts(), d.ours.Stats(), d.theirs.Stats()
 	return result{
-		naive: outcomeOf{
-			received:    in.received,
-			delivered:   theirs.EventsAccepted,
-			lost:        d.senders.different() - theirs.EventsAccepted,
-			worstMinute: theirs.WorstMinute,
+		Naive: outcomeOf{
+			Received:    in.received,
+			Delivered:   theirs.EventsAccepted,
+			Lost:        d.senders.different() - theirs.EventsAccepted,
+			WorstMinute: theirs.WorstMinute,
 		},
-		weir: outcomeOf{
-			received: in.received, duplicates: in.duplicates, throttled: in.throttled,
-			delivered:   len(d.senders.answeredFor()) - d.undelivered(),
-			lost:        d.undelivered() + in.other,
-			worstMinute: ours.WorstMinute,
+		Weir: outcomeOf{
+			Received: in.received, Duplicates: in.duplicates, Throttled: in.throttled,
+			Delivered:   len(d.senders.answeredFor()) - d.undelivered(),
+			Lost:        d.undelivered() + in.other,
+			WorstMinute: ours.WorstMinute,
 		},
-		again: theirs.Repeats,
+		Again: theirs.Repeats,
 	}
 }
 
-// print writes the table.
-func (r result) print(out io.Writer) {
+// print writes the table, or one line of JSON.
+func (r result) print(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
 	fmt.Fprintf(out, "\n%-42s %8s %8s\n", "", "naive", "weir")
 	for _, row := range []struct {
 		name        string
 		naive, weir int
 	}{
-		{"received", r.naive.received, r.weir.received},
-		{"duplicates", r.naive.duplicates, r.weir.duplicates},
-		{"throttled", r.naive.throttled, r.weir.throttled},
-		{"delivered", r.naive.delivered, r.weir.delivered},
-		{"lost", r.naive.lost, r.weir.lost},
-		{"outgoing requests in the worst minute", r.naive.worstMinute, r.weir.worstMinute},
+		{"received", r.Naive.Received, r.Weir.Received},
+		{"duplicates", r.Naive.Duplicates, r.Weir.Duplicates},
+		{"throttled", r.Naive.Throttled, r.Weir.Throttled},
+		{"delivered", r.Naive.Delivered, r.Weir.Delivered},
+		{"lost", r.Naive.Lost, r.Weir.Lost},
+		{"outgoing requests in the worst minute", r.Naive.WorstMinute, r.Weir.WorstMinute},
 	} {
 		fmt.Fprintf(out, "%-42s %8d %8d\n", row.name, row.naive, row.weir)
 	}
-	fmt.Fprintf(out, `
-delivered: different webhooks that the downstream took. The naive loop throttles
+	_, err := fmt.Fprintf(out, `
+delivered: different webhooks that the destination took. The naive loop throttles
 nobody, recognises no repeats, and delivered %d webhooks a second time.
 lost: answered with 2xx and never delivered. A webhook that weir throttles is
-not lost: its sender is told so, and when to come back.
-`, r.again)
+not Lost: its sender is told so, and when to come back.
+`, r.Again)
+	return err
 }

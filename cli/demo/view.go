@@ -13,11 +13,11 @@ import (
 // introduce says what is to be seen.
 func (d *demo) introduce() {
 	fmt.Fprintf(d.out, `A shop sends %d webhooks and repeats some; a scraper sends %d, though its rate is
-%s. The downstream will have an outage, and takes only %d requests per minute.
+%s. The destination will have an outage, and takes only %d requests per minute.
 On the left weir, on the right a loop that retries at once: same webhooks, same
-downstream, same time.
+destination, same time.
 
-        senders → weir             weir → downstream            naive → downstream
+        senders → weir             weir → destination           naive → destination
   time   in  repeat  429  waiting   out  refused  delivered      out  refused  delivered
 `, d.plan.honest.events, d.plan.greedy.events, d.plan.greedyRate, d.plan.cap)
 }
@@ -67,7 +67,7 @@ func (v *view) explain(at client.Destination) {
 	switch {
 	case reason == "" && v.held:
 		v.held, v.told = false, time.Time{}
-		fmt.Fprintf(out, "       ▲ the downstream takes requests again; weir sends slowly at first\n")
+		fmt.Fprintf(out, "       ▲ the destination takes requests again; weir sends slowly at first\n")
 	case reason != "" && !until.Equal(v.told):
 		v.held, v.told = true, until
 		fmt.Fprintf(out, "       ▼ %d wait for %s: %s\n         next attempt %s\n",
@@ -75,15 +75,15 @@ func (v *view) explain(at client.Destination) {
 	}
 }
 
-// destination asks weir about the downstream, as any client would.
+// destination asks weir about the destination, as any client would.
 func (d *demo) destination(ctx context.Context) (client.Destination, error) {
 	var at client.Destination
 	err := d.api.Get(ctx, "/v1/destinations/default", &at)
 	return at, err
 }
 
-// undelivered counts the events that weir answered for and the downstream has
-// not taken. It is counted by what the downstream saw, not by what weir says.
+// undelivered counts the events that weir answered for and the destination has
+// not taken. It is counted by what the destination saw, not by what weir says.
 func (d *demo) undelivered() int {
 	taken := accepted(d.ours)
 	missing := 0
@@ -95,7 +95,7 @@ func (d *demo) undelivered() int {
 	return missing
 }
 
-// accepted returns the ids of the events that a downstream has taken.
+// accepted returns the ids of the events that a destination has taken.
 func accepted(server *flaky.Server) map[string]bool {
 	taken := map[string]bool{}
 	for _, event := range server.Events() {

@@ -1,5 +1,5 @@
 // Package explain answers "what would weir make of this?" for requests of
-// senders, answers of downstreams, and single waits.
+// senders, answers of destinations, and single waits.
 //
 // # Guarantees
 //

@@ -20,6 +20,8 @@ package wording
 
 import (
 	"fmt"
+	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -104,6 +106,23 @@ func ActionNeeded(reason webhook.HoldReason, destination string) string {
 		return "Action needed: " + destination + "'s " + about
 	}
 	return "Action needed: " + destination + " is " + Hold(reason)
+}
+
+// routed is what Go says before the reason for which a connection failed.
+var routed = regexp.MustCompile(`^(?:dial|read|write) (?:tcp|udp)[46]?(?: \S+)?: (?:(?:connect|read|write): )?`)
+
+// Answer shows what came back for a request: the status with what was said
+// beside it, or why there is no response (status 0).
+func Answer(status int, said string) string {
+	said = PlainLine(said)
+	line := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	if status == 0 {
+		line, said = "no response", routed.ReplaceAllString(said, "")
+	}
+	if said != "" {
+		line += ": " + Shortened(said, 200)
+	}
+	return strings.TrimSpace(line)
 }
 
 // Shortened cuts a text to so many characters.
