@@ -134,17 +134,13 @@ func findDelivery(ctx context.Context, api *client.Client, name, destination str
 	return e, client.Delivery{}, fmt.Errorf("event %s has no delivery to %q; there %s", e.ID, destination, isOrAre(names))
 }
 
-// unknownNames is an error where the service has no source or destination of a
-// name: after a slip nothing matches, which looks like good news. Where the
-// service does not say, nothing is wrong.
-func unknownNames(ctx context.Context, api *client.Client, filter map[string]string) error {
-	for _, member := range []string{"source", "destination"} {
-		name := filter[member]
-		if name == "" {
-			continue
-		}
+// unknownNames is an error where the service has no such source or destination;
+// "" is none to look for. Where the service does not say, nothing is wrong.
+func unknownNames(ctx context.Context, api *client.Client, source, destination string) error {
+	for _, asked := range [][2]string{{"source", source}, {"destination", destination}} {
+		kind, name := asked[0], asked[1]
 		var list client.List[client.Source]
-		if err := api.Get(ctx, "/v1/"+member+"s", &list); err != nil {
+		if name == "" || api.Get(ctx, "/v1/"+kind+"s", &list) != nil {
 			continue
 		}
 		var known []string
@@ -152,7 +148,7 @@ func unknownNames(ctx context.Context, api *client.Client, filter map[string]str
 			known = append(known, item.Name)
 		}
 		if !slices.Contains(known, name) {
-			return usagef("there is no %s %q; there %s", member, name, isOrAre(known))
+			return usagef("there is no %s %q; there %s", kind, name, isOrAre(known))
 		}
 	}
 	return nil
@@ -243,11 +239,14 @@ func (h headerLine) cut() (name, value string) {
 	return strings.TrimSpace(name), strings.TrimSpace(value)
 }
 
-// pauseCmd is "weir pause".
-type pauseCmd struct {
+// gateCmd is a command that changes a destination.
+type gateCmd struct {
 	Destination string `arg:"" help:"The destination."`
 	asking
 }
+
+// pauseCmd is "weir pause".
+type pauseCmd struct{ gateCmd }
 
 // Help is shown by "weir help pause".
 func (pauseCmd) Help() string {
@@ -259,15 +258,10 @@ Example:
 }
 
 // Run pauses the destination.
-func (c *pauseCmd) Run(ctx context.Context, env Env) error {
-	return c.change(ctx, env, c.Destination, "pause")
-}
+func (c *pauseCmd) Run(ctx context.Context, env Env) error { return c.post(ctx, env, "pause") }
 
 // resumeCmd is "weir resume".
-type resumeCmd struct {
-	Destination string `arg:"" help:"The destination."`
-	asking
-}
+type resumeCmd struct{ gateCmd }
 
 // Help is shown by "weir help resume".
 func (resumeCmd) Help() string {
@@ -279,22 +273,19 @@ Example:
 }
 
 // Run resumes the destination.
-func (c *resumeCmd) Run(ctx context.Context, env Env) error {
-	return c.change(ctx, env, c.Destination, "resume")
-}
+func (c *resumeCmd) Run(ctx context.Context, env Env) error { return c.post(ctx, env, "resume") }
 
-// change pauses or resumes a destination and prints how it is then.
-func (a asking) change(ctx context.Context, env Env, destination, verb string) error {
-	return a.asOperator(env, func(api *client.Client) error {
+// post pauses or resumes the destination and prints how it is then.
+func (c *gateCmd) post(ctx context.Context, env Env, verb string) error {
+	return c.asOperator(env, func(api *client.Client) error {
 		var d kept[client.Destination]
-		err := api.Post(ctx, "/v1/destinations/"+url.PathEscape(destination)+"/"+verb, client.Exchange{Into: &d})
-		if client.NotFound(err) {
-			return cmp.Or(unknownNames(ctx, api, map[string]string{"destination": destination}), err)
-		}
-		if err != nil {
+		err := api.Post(ctx, "/v1/destinations/"+url.PathEscape(c.Destination)+"/"+verb, nil, &d)
+		switch {
+		case client.NotFound(err):
+			return cmp.Or(unknownNames(ctx, api, "", c.Destination), err)
+		case err != nil:
 			return err
-		}
-		if a.JSON {
+		case c.JSON:
 			return printJSON(env.Stdout, d)
 		}
 		printDestination(env.Stdout, d.value, time.Now())
@@ -326,7 +317,7 @@ func (c *cancelCmd) Run(ctx context.Context, env Env) error {
 			return err
 		}
 		var changed kept[client.Delivery]
-		if err := api.Post(ctx, deliveryPath(e.ID, c.Destination, "cancel"), client.Exchange{Into: &changed}); err != nil {
+		if err := api.Post(ctx, deliveryPath(e.ID, c.Destination, "cancel"), nil, &changed); err != nil {
 			return err
 		}
 		if c.JSON {

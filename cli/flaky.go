@@ -130,70 +130,47 @@ func (c *flakyCmd) script() (flaky.Script, error) {
 func (f flakyFlags) rules() ([]flaky.Rule, error) {
 	fail := flaky.Answer(f.Fail)
 	fail.Delay = f.Delay
-	f.askFor(&fail, f.RetryAfter)
+	askFor(&fail, f.RetryAfter)
 	var rules []flaky.Rule
-	for _, rule := range f.failures() {
-		rules = append(rules, flaky.Rule{Name: rule.Name, When: rule.When, Answer: fail})
+	add := func(name string, asked bool, when flaky.When, answer flaky.Answer) {
+		if asked {
+			rules = append(rules, flaky.Rule{Name: name, When: when, Answer: answer})
+		}
 	}
-	if f.TooLarge > 0 {
-		rules = append(rules, flaky.Rule{
-			Name: "too-large", When: flaky.When{LargerThan: f.TooLarge},
-			Answer: flaky.Answer{Status: http.StatusRequestEntityTooLarge, Delay: f.Delay},
-		})
+	for _, when := range f.Outage {
+		add("outage", true, flaky.When(when), fail)
 	}
-	limit, err := f.capRule()
-	if err != nil {
-		return nil, fmt.Errorf("--cap: %w", err)
+	add("fail-first", f.FailFirst > 0, flaky.When{Last: f.FailFirst}, fail)
+	add("fail-tries", f.FailTries > 0, flaky.When{Tries: f.FailTries}, fail)
+	add("fail-chance", f.FailChance > 0, flaky.When{Chance: f.FailChance}, fail)
+	add("too-large", f.TooLarge > 0, flaky.When{LargerThan: f.TooLarge}, flaky.Answer{Status: http.StatusRequestEntityTooLarge, Delay: f.Delay})
+	if f.Cap != "" {
+		rate, err := webhook.ParseRate(f.Cap)
+		if err != nil {
+			return nil, fmt.Errorf("--cap: %w", err)
+		}
+		limited := flaky.Answer{Status: http.StatusTooManyRequests, Delay: f.Delay}
+		askFor(&limited, cmp.Or(f.RetryAfter, "{retry_after}"))
+		add("cap", true, flaky.When{Over: flaky.Cap(rate)}, limited)
 	}
 	answer := flaky.Answer(f.Status)
 	answer.Delay, answer.Trickle, answer.Body, answer.Echo = f.Delay, f.Trickle, f.Body, f.Echo
 	for _, line := range f.Header {
-		name, value := line.cut()
 		if answer.Headers == nil {
 			answer.Headers = map[string]string{}
 		}
+		name, value := line.cut()
 		answer.Headers[name] = value
 	}
 	if answer.Status >= 400 {
-		f.askFor(&answer, f.RetryAfter)
+		askFor(&answer, f.RetryAfter)
 	}
-	return append(append(rules, limit...), flaky.Rule{Name: "answer", Answer: answer}), nil
-}
-
-// failures are the conditions under which a request fails.
-func (f flakyFlags) failures() []flaky.Rule {
-	var rules []flaky.Rule
-	for _, when := range f.Outage {
-		rules = append(rules, flaky.Rule{Name: "outage", When: flaky.When(when)})
-	}
-	if f.FailFirst > 0 {
-		rules = append(rules, flaky.Rule{Name: "fail-first", When: flaky.When{Last: f.FailFirst}})
-	}
-	if f.FailTries > 0 {
-		rules = append(rules, flaky.Rule{Name: "fail-tries", When: flaky.When{Tries: f.FailTries}})
-	}
-	if f.FailChance > 0 {
-		rules = append(rules, flaky.Rule{Name: "fail-chance", When: flaky.When{Chance: f.FailChance}})
-	}
-	return rules
-}
-
-// capRule is the rule of --cap with the header that --retry-after asks for.
-func (f flakyFlags) capRule() ([]flaky.Rule, error) {
-	if f.Cap == "" {
-		return nil, nil
-	}
-	rate, err := webhook.ParseRate(f.Cap)
-	if err != nil {
-		return nil, err
-	}
-	answer := flaky.Answer{Status: http.StatusTooManyRequests, Delay: f.Delay}
-	f.askFor(&answer, cmp.Or(f.RetryAfter, "{retry_after}"))
-	return []flaky.Rule{{Name: "cap", When: flaky.When{Over: flaky.Cap(rate)}, Answer: answer}}, nil
+	add("answer", true, flaky.When{}, answer)
+	return rules, nil
 }
 
 // askFor gives an answer the header Retry-After, if there is one to give.
-func (f flakyFlags) askFor(answer *flaky.Answer, value string) {
+func askFor(answer *flaky.Answer, value string) {
 	if value == "" || value == "none" {
 		return
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -104,40 +103,41 @@ func complete(root *kong.Node, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	before, last := words[:len(words)-1], words[len(words)-1]
-	node, given := root, 0
-	var open *kong.Flag // its value is the next word
-	for _, word := range before {
-		switch {
-		case open != nil:
-			open = nil
-		case strings.HasPrefix(word, "-"):
-			if open = flagOf(node, word); open != nil && open.IsBool() {
-				open = nil
+	last := words[len(words)-1]
+	node, args := root, 0
+	var flag *kong.Flag // whose value is the next word
+	for _, word := range words[:len(words)-1] {
+		switch name, isFlag := strings.CutPrefix(word, "--"); {
+		case flag != nil:
+			flag = nil
+		case isFlag:
+			i := slices.IndexFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name && !f.IsBool() })
+			if i >= 0 {
+				flag = node.Flags[i]
 			}
 		case node == root:
-			node = commandOf(root, word)
+			i := slices.IndexFunc(root.Children, func(n *kong.Node) bool { return n.Name == word })
+			if i < 0 {
+				return nil
+			}
+			node = root.Children[i]
 		default:
-			given++
-		}
-		if node == nil {
-			return nil // no such command
+			args++
 		}
 	}
 	var found []string
 	switch {
-	case open != nil:
-		found = wordsOf(open.Value)
-	case strings.HasPrefix(last, "-"):
-		found = flagsOf(node)
-	case node == root:
+	case flag != nil && flag.Enum != "":
+		found = flag.EnumSlice()
+	case flag != nil:
+	case node == root && !strings.HasPrefix(last, "-"):
 		found = commandNames(root)
-	case node.Name == "help":
+	case node.Name == "help" && !strings.HasPrefix(last, "-"):
 		found = append(commandNames(root), "settings")
-	case given < len(node.Positional):
-		found = wordsOf(node.Positional[given])
-	default:
-		found = flagsOf(node)
+	case strings.HasPrefix(last, "-") || args >= len(node.Positional):
+		found = flagNames(node)
+	case node.Positional[args].Enum != "":
+		found = node.Positional[args].EnumSlice()
 	}
 	return slices.DeleteFunc(found, func(word string) bool { return !strings.HasPrefix(word, last) })
 }
@@ -153,41 +153,12 @@ func commandNames(root *kong.Node) []string {
 	return names
 }
 
-// commandOf returns the command of a name, or nil.
-func commandOf(root *kong.Node, name string) *kong.Node {
-	i := slices.IndexFunc(root.Children, func(n *kong.Node) bool { return n.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return root.Children[i]
-}
-
-// flagOf returns the flag whose value is still to come, or nil.
-func flagOf(node *kong.Node, word string) *kong.Flag {
-	name := strings.TrimLeft(word, "-")
-	i := slices.IndexFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return node.Flags[i]
-}
-
-// flagsOf lists the flags of a command and those of every command.
-func flagsOf(node *kong.Node) []string {
+// flagNames lists the flags of a command and those of every command.
+func flagNames(node *kong.Node) []string {
 	var names []string
-	for _, level := range node.AllFlags(true) {
-		for _, flag := range level {
-			names = append(names, "--"+flag.Name)
-		}
+	for _, flag := range slices.Concat(node.AllFlags(true)...) {
+		names = append(names, "--"+flag.Name)
 	}
-	slices.SortFunc(names, cmp.Compare)
+	slices.Sort(names)
 	return names
-}
-
-// wordsOf lists the words of a closed set.
-func wordsOf(value *kong.Value) []string {
-	if value.Enum == "" {
-		return nil
-	}
-	return value.EnumSlice()
 }

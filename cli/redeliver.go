@@ -54,7 +54,7 @@ func (c *redeliverCmd) Run(ctx context.Context, env Env) error {
 		}
 		found, err := c.many(ctx, api, env.Stdout)
 		if err == nil && found == 0 {
-			return unknownNames(ctx, api, c.Filter)
+			return unknownNames(ctx, api, c.Filter["source"], c.Filter["destination"])
 		}
 		return err
 	})
@@ -66,6 +66,9 @@ type filter map[string]string
 // UnmarshalText reads name=value pairs between commas. The service knows which
 // names there are; times may also be how long ago.
 func (f *filter) UnmarshalText(text []byte) error {
+	closed := map[string]string{
+		"state": list(webhook.States()), "reason": list(webhook.DeadReasons()), "waiting_for": list(webhook.WaitingFors()),
+	}
 	made := filter{}
 	for part := range strings.SplitSeq(string(text), ",") {
 		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
@@ -79,8 +82,9 @@ func (f *filter) UnmarshalText(text []byte) error {
 			}
 			value = string(at)
 		}
-		if err := checkFilter(name, value); err != nil {
-			return fmt.Errorf("%s %w", name, err)
+		// A word that the service would not know is a wrong call.
+		if words, closed := closed[name]; closed && !slices.Contains(strings.Split(words, ", "), value) {
+			return fmt.Errorf("%s must be one of %s", name, words)
 		}
 		if _, twice := made[name]; twice {
 			return fmt.Errorf("%s is given twice", name)
@@ -89,28 +93,6 @@ func (f *filter) UnmarshalText(text []byte) error {
 	}
 	*f = made
 	return nil
-}
-
-// checkFilter refuses a word that the service would not know, as the wrong call
-// that it is.
-func checkFilter(name, value string) error {
-	switch name {
-	case "state":
-		return oneOf(value, webhook.States())
-	case "reason":
-		return oneOf(value, webhook.DeadReasons())
-	case "waiting_for":
-		return oneOf(value, webhook.WaitingFors())
-	}
-	return nil
-}
-
-// oneOf refuses a value that is not among the words.
-func oneOf[T ~string](value string, words []T) error {
-	if slices.Contains(words, T(value)) {
-		return nil
-	}
-	return fmt.Errorf("must be one of %s", list(words))
 }
 
 // one makes one delivery pending again. Nothing happens to one that is pending:
@@ -125,7 +107,7 @@ func (c *redeliverCmd) one(ctx context.Context, api *client.Client, out io.Write
 		return err
 	}
 	var changed kept[client.Delivery]
-	err = api.Post(ctx, deliveryPath(e.ID, c.Destination, "redeliver"), client.Exchange{Body: map[string]bool{"force": c.Force}, Into: &changed})
+	err = api.Post(ctx, deliveryPath(e.ID, c.Destination, "redeliver"), map[string]bool{"force": c.Force}, &changed)
 	if err != nil {
 		return err
 	}
@@ -160,7 +142,7 @@ func (c *redeliverCmd) many(ctx context.Context, api *client.Client, out io.Writ
 	}
 	ask := bulkAsk{Filter: c.Filter, DryRun: true, Force: c.Force}
 	var count bulkAnswer
-	if err := api.Post(ctx, "/v1/redeliver", client.Exchange{Body: ask, Into: &count}); err != nil {
+	if err := api.Post(ctx, "/v1/redeliver", ask, &count); err != nil {
 		return 0, err
 	}
 	fmt.Fprintf(say, "matching deliveries: %s\n", atLeast(count))
@@ -199,7 +181,7 @@ func (f filter) pending() bool {
 func redeliverAll(ctx context.Context, api *client.Client, say io.Writer, ask bulkAsk, sum *bulkAnswer) error {
 	for *sum = (bulkAnswer{}); ; {
 		var done bulkAnswer
-		if err := api.Post(ctx, "/v1/redeliver", client.Exchange{Body: ask, Into: &done}); err != nil {
+		if err := api.Post(ctx, "/v1/redeliver", ask, &done); err != nil {
 			return err
 		}
 		sum.Matched, sum.Redelivered, sum.Skipped, sum.More = sum.Matched+done.Matched, sum.Redelivered+done.Redelivered, sum.Skipped+done.Skipped, done.More

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (s sending) post(ctx context.Context, made *sent) error {
 	var receipt client.Receipt
 	if json.Unmarshal(answer, &receipt) != nil || receipt.ID.IsZero() {
 		s.stage("answered", "%s", wording.Shortened(wording.PlainLine(string(answer)), 200))
-		return fmt.Errorf("what answers at %s is not weir, or took this for a handshake", s.client.Base)
+		return fmt.Errorf("what answers at %s is not weir, or took this for a handshake", s.client.URL)
 	}
 	s.taken(made, receipt, verdict)
 	return nil
@@ -76,7 +77,7 @@ func (s sending) refused(response *http.Response, answer []byte, verdict signatu
 		s.stage("", "by the settings here it verifies: the service runs with another secret or scheme,")
 		s.stage("", "or its clock differs by more than %s; its log has the reason", s.from.Source.Tolerance)
 	case response.StatusCode == http.StatusNotFound && said.Code == "":
-		s.stage("", "that is not what weir answers: is %s right?", s.client.BaseFrom)
+		s.stage("", "that is not what weir answers: is %s right?", s.client.URLFrom)
 	case response.StatusCode == http.StatusNotFound:
 		s.stage("", "the service has no source %q", s.from.Source.Name)
 	}
@@ -139,4 +140,94 @@ func (s sending) taken(made *sent, receipt client.Receipt, verdict signature.Ver
 	default:
 		s.stage("stored", "as %s", receipt.ID)
 	}
+}
+
+// followEvery is the time between two looks at the deliveries of an event.
+const followEvery = 100 * time.Millisecond
+
+// follow looks at an event until each of its deliveries is settled or the time
+// is up, and prints its deliveries. errDead is returned when one is dead.
+func (s sending) follow(ctx context.Context, made *sent) error {
+	switch {
+	case s.client.Token == "":
+		s.stage("delivery", "set WEIR_API_TOKEN to follow it")
+		return nil
+	case made.ID == nil:
+		s.stage("delivery", "weir events --source %s shows it", s.from.Source.Name)
+		return nil
+	case s.Wait == 0:
+		return nil
+	}
+	deadline := time.Now().Add(time.Duration(s.Wait))
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for calm := 0; ; {
+		var e event
+		if err := s.client.Get(ctx, "/v1/events/"+made.ID.String(), &e); err != nil {
+			return fmt.Errorf("look at the event: %w", err)
+		}
+		// A hold may be seen a moment before the attempt that began it: what
+		// waits is looked at twice.
+		if settled(e.value) {
+			calm++
+		} else {
+			calm = 0
+		}
+		if finished(e.value) || calm > 1 || time.Now().After(deadline) {
+			made.Event = &e
+			return s.outcome(e.value)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// settled reports whether nothing will happen in the next moment.
+func settled(e client.Event) bool {
+	for _, d := range e.Deliveries {
+		if d.State != webhook.Pending {
+			continue
+		}
+		switch d.WaitingFor {
+		case webhook.WaitDue, webhook.WaitInFlight, webhook.WaitPace:
+			return false
+		}
+	}
+	return true
+}
+
+// finished reports whether no delivery is pending.
+func finished(e client.Event) bool {
+	return !slices.ContainsFunc(e.Deliveries, func(d client.Delivery) bool { return d.State == webhook.Pending })
+}
+
+// outcome prints the state of each delivery.
+func (s sending) outcome(e client.Event) error {
+	var failed error
+	for _, d := range e.Deliveries {
+		s.stage(string(d.State), "%s", summary(d, time.Now()))
+		if d.State == webhook.Dead {
+			failed = errDead
+		}
+	}
+	return failed
+}
+
+// summary says in a line what state a delivery is in, and what its destination
+// answered last.
+func summary(d client.Delivery, now time.Time) string {
+	line := d.Destination + ": " + standing(d, now)
+	last := len(d.Attempts) - 1
+	switch {
+	case d.State == webhook.Delivered || last < 0:
+		return line
+	case d.Attempts[last].Status != 0:
+		line += "; it answered"
+	default:
+		line += ";"
+	}
+	return line + " " + answerOf(d.Attempts[last])
 }

@@ -120,7 +120,7 @@ func run(ctx context.Context, c Config, p plan) (err error) {
 	if err != nil {
 		return err
 	}
-	failed, err := d.openWeir(running, c, opening{destination: destination, parts: &parts})
+	failed, err := d.openWeir(running, c, destination, &parts)
 	if err != nil {
 		return err
 	}
@@ -162,17 +162,11 @@ func (d *demo) openDestinations(ctx context.Context, c Config, parts *sync.WaitG
 	return addresses[0], nil
 }
 
-// opening is what weir is started with.
-type opening struct {
-	destination string
-	parts       *sync.WaitGroup
-}
-
 // openWeir starts the service by the code that serves, with settings as an
 // operator would write them. What it says goes into a file. The channel gets
 // its error, should it end before it is told to.
-func (d *demo) openWeir(ctx context.Context, c Config, o opening) (<-chan error, error) {
-	s, err := config.Load(d.plan.environ(d, o.destination))
+func (d *demo) openWeir(ctx context.Context, c Config, destination string, parts *sync.WaitGroup) (<-chan error, error) {
+	s, err := config.Load(d.plan.environ(d, destination))
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
@@ -187,7 +181,7 @@ func (d *demo) openWeir(ctx context.Context, c Config, o opening) (<-chan error,
 		return nil, errors.Join(fmt.Errorf("demo: open weir: %w", err), logFile.Close())
 	}
 	ended := make(chan error, 1)
-	o.parts.Go(func() {
+	parts.Go(func() {
 		err := running.Run(ctx)
 		ended <- errors.Join(err, running.Close(ctx), logFile.Close())
 	})
@@ -238,7 +232,7 @@ func (d *demo) watch(ctx context.Context, failed <-chan error) error {
 		case <-tick.C:
 		}
 		view.line(ctx)
-		if d.senders.finished() && d.undelivered() == 0 {
+		if d.senders.counts().done && d.undelivered() == 0 {
 			return nil
 		}
 	}
