@@ -66,7 +66,7 @@ func (a asking) asOperator(env Env, do func(*client.Client) error) error {
 }
 
 // kept is an answer of the API and the JSON that it was read from, which is
-// printed where somebody asks for JSON.
+// printed where JSON is asked for.
 type kept[T any] struct {
 	value T
 	text  json.RawMessage
@@ -250,7 +250,7 @@ type pauseCmd struct{ gateCmd }
 
 // Help is shown by "weir help pause".
 func (pauseCmd) Help() string {
-	return `Events are received and stored as before; their deliveries wait, also over a restart, until somebody resumes the destination. A request that is in flight may end.
+	return `Events are received and stored as before; their deliveries wait, also over a restart, until an operator resumes the destination. A request that is in flight may end.
 
 Example:
 

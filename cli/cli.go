@@ -132,14 +132,15 @@ func Commands() []*kong.Node {
 	return commands[: len(commands)-1 : len(commands)-1] // without the hidden one
 }
 
-// Run finds the command and runs it; without a word it serves.
+// Run finds the command and runs it; without a word it serves. The service, which
+// lives long, has nothing to parse: a parser leaves it a megabyte of memory.
 func Run(ctx context.Context, env Env, args []string) error {
+	if len(args) == 0 || len(args) == 1 && args[0] == "serve" {
+		return serveCmd{}.Run(ctx, env)
+	}
 	parser, err := newParser(ctx, env)
 	if err != nil {
 		return fmt.Errorf("declare the commands: %w", err)
-	}
-	if len(args) == 0 {
-		args = []string{"serve"}
 	}
 	return runParsed(parser, args)
 }
@@ -180,7 +181,7 @@ func twoDashes(args []string) []string {
 	return made
 }
 
-// helpFlag prints the help of the command that it stands behind.
+// helpFlag prints the help of the command that it follows.
 type helpFlag bool
 
 // errHelped ends a command that was only asked for its help.

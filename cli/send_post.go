@@ -93,7 +93,7 @@ func (s sending) unnamed(ctx context.Context, made *sent, verdict signature.Verd
 	}
 	s.taken(made, receipt, verdict)
 	if receipt.ID.IsZero() {
-		s.stage("", "the answer is empty because %sSTATUS=%d, so that it does not tell the event's id",
+		s.stage("", "the answer is empty because %sSTATUS=%d, so it does not name the event's id",
 			config.PrefixOf(config.SourcePrefix, s.from.Source.Name), made.Status)
 	}
 	return nil

@@ -98,7 +98,7 @@ func stretch(since, now time.Time) string {
 	return "the last hour"
 }
 
-// atStart tells when the service began to count, where it says so.
+// atStart says when the service began to count, where it says so.
 func atStart(since, now time.Time) string {
 	if since.IsZero() {
 		return ""
@@ -130,7 +130,7 @@ func printDestination(out io.Writer, d client.Destination, now time.Time) {
 	fmt.Fprintf(out, "    last    %s\n", lastTime("success", d.LastSuccessAt, now))
 }
 
-// nextRequest tells when something is sent again. A test needs a delivery: when
+// nextRequest says when something is sent again. A test needs a delivery: when
 // its time has come, it goes with the next one.
 func nextRequest(d client.Destination, until, now time.Time) string {
 	switch {
@@ -164,7 +164,7 @@ func waitingFor(counts map[webhook.WaitingFor]int) string {
 	return " (" + strings.Join(list, ", ") + ")"
 }
 
-// lastTime tells when something last happened, if ever.
+// lastTime says when something last happened, if ever.
 func lastTime(what string, at, now time.Time) string {
 	if at.IsZero() {
 		return "no " + what + " so far"

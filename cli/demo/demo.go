@@ -191,7 +191,7 @@ func (d *demo) openWeir(ctx context.Context, c Config, destination string, parts
 	return ended, err
 }
 
-// show runs the storm, tells about it, and prints the table.
+// show runs the storm, prints what happens, and prints the table.
 func (d *demo) show(ctx context.Context, c Config, failed <-chan error) error {
 	storm, calm := context.WithTimeout(ctx, d.plan.most)
 	defer calm()
