@@ -104,10 +104,19 @@ func complete(root *kong.Node, words []string) []string {
 		words = []string{""}
 	}
 	last := words[len(words)-1]
+	if name, value, joined := strings.Cut(last, "="); joined && name != "" { // zsh and fish keep --flag=value whole
+		found := complete(root, append(slices.Clone(words[:len(words)-1]), name, value))
+		for i := range found {
+			found[i] = name + "=" + found[i]
+		}
+		return found
+	}
+	last = strings.TrimPrefix(last, "=") // and bash makes three words of it
 	node, args := root, 0
 	var flag *kong.Flag // whose value is the next word
 	for _, word := range words[:len(words)-1] {
 		switch name, isFlag := strings.CutPrefix(word, "--"); {
+		case word == "=":
 		case flag != nil:
 			flag = nil
 		case isFlag:
