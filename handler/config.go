@@ -147,8 +147,11 @@ type Failures interface {
 	// Over returns nil, or the header fields of a 429 when the client has made
 	// too many refused requests.
 	Over(context.Context) http.Header
-	// MayVerify reports whether such a client is still read, because a real
-	// sender may be behind its address.
+	// Known reports whether the client sent a verified event lately: then its
+	// receive paths have no such limit.
+	Known(context.Context) bool
+	// MayVerify reports whether a client over the limit is still read, because
+	// a real sender may be behind its address: what fails is answered 429.
 	MayVerify(context.Context) bool
 	// Refused counts an answer 400, 401 or 404.
 	Refused(context.Context)
@@ -287,6 +290,7 @@ func (unlimited) Refused(context.Context)          {}
 func (unlimited) Verified(context.Context)         {}
 func (unlimited) Acquire(int64) bool               { return true }
 func (unlimited) Release()                         {}
+func (unlimited) Known(context.Context) bool       { return false }
 func (unlimited) MayVerify(context.Context) bool   { return false }
 
 func (unlimited) Take(context.Context, string) (settle func(webhook.Result), fresh, repeat http.Header) {

@@ -17,6 +17,7 @@ import (
 type failures struct {
 	over  http.Header
 	may   bool
+	known bool
 	calls []string
 }
 
@@ -24,6 +25,7 @@ func (s *failures) Over(context.Context) http.Header {
 	s.calls = append(s.calls, "over")
 	return s.over
 }
+func (s *failures) Known(context.Context) bool     { return s.known }
 func (s *failures) MayVerify(context.Context) bool { return s.may }
 func (s *failures) Refused(context.Context)        { s.calls = append(s.calls, "refused") }
 func (s *failures) Verified(context.Context)       { s.calls = append(s.calls, "verified") }
@@ -140,6 +142,8 @@ func TestJunkFromASharedAddressSilencesNoSender(t *testing.T) {
 	limit := &failures{over: http.Header{"Retry-After": {"42"}}, may: true}
 	h := newHouse(t, func(c *Config) { c.Failures = limit })
 	wants(t, h.do("POST /hooks/github", "x", "X-Signature: valid"), http.StatusOK)
+	h2 := newHouse(t, func(c *Config) { c.Failures = &failures{over: limit.over, known: true} })
+	wants(t, h2.do("POST /hooks/github", "x", "X-Signature: wrong"), http.StatusUnauthorized)
 	for _, line := range []string{"POST /hooks/github", "POST /hooks/nobody"} {
 		answer := h.do(line, "x", "X-Signature: wrong")
 		wants(t, answer, http.StatusTooManyRequests)

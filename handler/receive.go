@@ -117,9 +117,11 @@ func (h *receiver) intake(r *http.Request) *intake {
 
 // beforeBody makes the checks that need no byte of the body.
 func (h *receiver) beforeBody(r *http.Request, in *intake) (outcome, bool) {
-	in.over = h.config.Failures.Over(r.Context())
-	if in.over != nil && !(in.known && h.config.Failures.MayVerify(r.Context())) {
-		return in.throttled().unread(), true
+	if over := h.config.Failures.Over(r.Context()); over != nil && !h.config.Failures.Known(r.Context()) {
+		in.over = over
+		if !in.known || !h.config.Failures.MayVerify(r.Context()) {
+			return in.throttled().unread(), true
+		}
 	}
 	switch {
 	case !in.known:

@@ -19,9 +19,10 @@ const TrustFor = time.Hour
 // is let in: there are too many of them to have made many requests each.
 //
 // A stranger must not be able to silence a real sender who shares an address
-// with it. So a caller that is over the limit may still be read where a real
-// sender may be behind its address ([FailureLimiter.MayVerify]): then only what
-// fails to verify is refused.
+// with it. So the receive paths of a caller that was verified lately have no such
+// limit ([FailureLimiter.Known]), and those of a caller behind whose address a
+// real sender may be are still read ([FailureLimiter.MayVerify]): then only what
+// fails to verify is answered 429.
 type FailureLimiter struct {
 	refused  *Limiter
 	verified *recent
@@ -46,16 +47,16 @@ func (f *FailureLimiter) Over(ctx context.Context) http.Header {
 }
 
 // MayVerify reports whether the signature of a caller that is over the limit is
-// still looked at: it was verified within [TrustFor], or its address is private,
-// so that many senders may be behind it.
+// still looked at: its address is private, so that many senders may be behind it.
 func (f *FailureLimiter) MayVerify(ctx context.Context) bool {
-	return f.Known(ctx) || inside(CallerOf(ctx).Addr)
+	return inside(CallerOf(ctx).Addr)
 }
 
 // Known reports whether the caller sent a verified event within [TrustFor].
-func (f *FailureLimiter) Known(ctx context.Context) bool {
-	return f.verified.has(CallerOf(ctx).key(), time.Now())
-}
+func (f *FailureLimiter) Known(ctx context.Context) bool { return f.knows(CallerOf(ctx).key()) }
+
+// knows is Known for the key of a caller.
+func (f *FailureLimiter) knows(key string) bool { return f.verified.has(key, time.Now()) }
 
 // Refused counts a refused request of the caller.
 func (f *FailureLimiter) Refused(ctx context.Context) {

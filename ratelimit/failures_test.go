@@ -60,25 +60,25 @@ func TestB55JunkCountsAgainstItsAddressOnly(t *testing.T) {
 	})
 }
 
-// TestAVerifiedAddressMayVerifyForAnHour: also when it is over the limit.
-func TestAVerifiedAddressMayVerifyForAnHour(t *testing.T) {
+// TestAVerifiedAddressIsKnownForAnHour: also when it is over the limit.
+func TestAVerifiedAddressIsKnownForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewFailureLimiter(thirty)
 		a := from("203.0.113.1")
 		junk(a, s, 1000)
-		if s.MayVerify(a) {
-			t.Error("a stranger is read although it is over the limit")
+		if s.Known(a) {
+			t.Error("a stranger is known")
 		}
 		s.Verified(a)
-		if s.Over(a) == nil || !s.MayVerify(a) || !s.Known(a) {
-			t.Error("a verified address is not read")
+		if s.Over(a) == nil || !s.Known(a) {
+			t.Error("a verified address is not known")
 		}
 		pass(TrustFor - time.Second)
-		if !s.MayVerify(a) {
+		if !s.Known(a) {
 			t.Error("forgotten within the hour")
 		}
 		pass(time.Second)
-		if s.MayVerify(a) {
+		if s.Known(a) {
 			t.Error("trusted for longer than an hour")
 		}
 	})

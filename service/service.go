@@ -83,6 +83,9 @@ type Service struct {
 	draining    atomic.Bool
 	created     time.Time
 	lastRequest atomic.Int64
+	// acceptFault is how long after created the last fault of accepting a
+	// connection was logged, in nanoseconds; 0 is never.
+	acceptFault atomic.Int64
 	// cut counts the attempts that a stop has ended.
 	cut atomic.Int64
 }
@@ -264,7 +267,7 @@ func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
 // handler returns the HTTP side.
 func (svc *Service) handler(ctx context.Context) (http.Handler, error) {
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
-		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, Untold: svc.warnUntrustedProxy,
+		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, OnUntrustedProxy: svc.warnUntrustedProxy,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("client addresses: %w", err)
