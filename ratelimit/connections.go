@@ -99,6 +99,15 @@ type countedConn struct {
 	once   sync.Once
 }
 
+// CloseWrite ends our side alone: net/http does so that a client which still
+// sends can read its answer.
+func (c *countedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // Close closes the connection and uncounts it.
 func (c *countedConn) Close() error {
 	c.once.Do(func() {
