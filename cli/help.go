@@ -10,8 +10,8 @@ import (
 )
 
 // helpCommand prints the commands and every setting; with the name of a command
-// what there is to know about that; with --markdown or --env the forms of the
-// README and of .env.example.
+// what there is to know about that; with --markdown or --env the texts of
+// docs/settings.md and of .env.example.
 func helpCommand(_ context.Context, w Env, args []string) error {
 	switch {
 	case len(args) == 0:

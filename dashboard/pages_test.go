@@ -100,7 +100,7 @@ func TestVerdictNamesTheWorstFirst(t *testing.T) {
 		{"paused", []destinationView{at(paused, webhook.Queue{})}, nil, toneWait, "Paused", "app is paused by an operator; 0 deliveries are waiting."},
 		{"needs a person", []destinationView{at(asked, webhook.Queue{}), at(auth, webhook.Queue{})}, nil, toneBad, "Something needs you", "app: the downstream refuses our credentials, and waiting alone will not help."},
 		{"late", []destinationView{at(open, webhook.Queue{Pending: 1, Due: 1, OldestDue: noon.Add(-11 * time.Minute)})}, nil, toneBad, "Something needs you", "app is not held, but its oldest delivery has been due for 11 min."},
-		{"stuck", []destinationView{at(asked, webhook.Queue{})}, []string{"crm"}, toneBad, "Something needs you", "crm: its dispatch loop does not turn."},
+		{"stuck", []destinationView{at(asked, webhook.Queue{})}, []string{"crm"}, toneBad, "Something needs you", "crm: its delivery loop is stuck."},
 	} {
 		got := judge(c.views, c.stuck, 10*time.Minute)
 		if got.Tone != c.tone || got.Short != c.short || got.Sentence == "" {

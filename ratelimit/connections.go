@@ -7,11 +7,10 @@ import (
 	"sync"
 )
 
+// The most connections that callers which were not verified lately may have open:
+// all together, and each address block. Private addresses, behind which many may
+// be, have the first bound only; verified blocks have neither.
 const (
-	// MaxConnections is how many connections callers that were not verified
-	// lately may have open together, MaxBlockConnections how many each address
-	// block: of private addresses, behind which many may be, all. Verified
-	// blocks have no such limit.
 	MaxConnections      = 1024
 	MaxBlockConnections = 128
 )

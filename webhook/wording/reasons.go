@@ -33,7 +33,7 @@ func Hold(reason webhook.HoldReason) string {
 	case webhook.HoldQuota:
 		return "its quota is used up"
 	case webhook.HoldRetryAfter:
-		return "it asked to be left alone"
+		return "it asked us to back off"
 	}
 	return string(reason)
 }
