@@ -172,3 +172,18 @@ func FuzzClientAddress(f *testing.F) {
 		}
 	})
 }
+
+func TestNetworksThatHoldStrangersTrustEverybody(t *testing.T) {
+	for list, want := range map[string]bool{
+		"0.0.0.0/0": true, "::/0": true, "::ffff:0.0.0.0/96": true, "0.0.0.0/1": true, "128.0.0.0/1": true, "2000::/3": true,
+		"10.0.0.0/8": false, "172.16.0.0/12": false, "fc00::/7": false, "fe80::/10": false, "100.64.0.0/10": false,
+		"203.0.113.0/24": false, "2001:db8::/32": false, "13.0.0.0/8": false,
+	} {
+		if got := TrustsEverybody([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix(list)}); got != want {
+			t.Errorf("%s: %t, want %t", list, got, want)
+		}
+	}
+	if TrustsEverybody(nil) {
+		t.Error("no network trusts everybody")
+	}
+}

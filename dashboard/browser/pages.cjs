@@ -109,7 +109,7 @@ const hold = async ({ page }) => {
   for (let i = 0; i < 5; i++) await send(`late order ${i}`, `{"order":${i}}`);
   await send("held", "one that waits");
   await row(page, "Held");
-  await row(page, "the downstream asked for a pause");
+  await row(page, "it asked us to back off");
   await page.waitForFunction(() => document.title.startsWith("Waiting"), null, wait);
   const next = () => page.locator("#overview-destinations [data-label='Next request']").first().textContent();
   const first = await next();
