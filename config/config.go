@@ -30,8 +30,8 @@ import (
 )
 
 // The settings, as the environment gives them. Everything that is said about a
-// setting stands in its tags, and the help, .env.example and the table of the
-// README are made from them:
+// setting stands in its tags, and the help, .env.example and
+// docs/settings.md are made from them:
 //
 //   - default: the value where the variable is unset or empty.
 //   - absent: what holds then, in words, where no constant does.
