@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"weir/ratelimit"
 )
 
 // minToken is the least length of an API token, in characters.
@@ -99,26 +97,6 @@ func (l loaded) checkAdminAddr(found *problems) {
 		found.add("WEIR_ADMIN_ADDR", "is the address of the service itself")
 	case l.global.MetricsAddr != "" && sameListener(admin, string(l.global.MetricsAddr)):
 		found.add("WEIR_ADMIN_ADDR", "is the address of WEIR_METRICS_ADDR")
-	}
-}
-
-// checkProxies refuses a header that cannot be read as one address, and warns of
-// settings by which anybody can claim any address.
-func (l loaded) checkProxies(found *problems) {
-	header := string(l.global.ClientIPHeader)
-	switch {
-	case header == "":
-	case ratelimit.ListsAddresses(header):
-		found.add("WEIR_CLIENT_IP_HEADER", "names a header that lists addresses; leave it unset and set WEIR_TRUSTED_PROXIES,"+
-			" by which X-Forwarded-For is read")
-	case len(l.global.TrustedProxies) == 0:
-		found.warn("WEIR_CLIENT_IP_HEADER", "is believed from everybody, because WEIR_TRUSTED_PROXIES is not set: whoever"+
-			" reaches weir without the proxy can claim any address; set WEIR_TRUSTED_PROXIES to the networks of the proxy,"+
-			" unless nothing else can connect")
-	}
-	if ratelimit.TrustsEverybody(l.global.TrustedProxies) {
-		found.warn("WEIR_TRUSTED_PROXIES", "trusts so much of the internet that strangers can claim any address, which"+
-			" switches WEIR_REFUSED_RATE and ALLOW_FROM off; list only the networks of your own proxies")
 	}
 }
 
