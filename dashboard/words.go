@@ -25,6 +25,8 @@ func waitingWords(waitingFor webhook.WaitingFor) string {
 		return "our own rate or retry budget is used up"
 	case webhook.WaitPace:
 		return "the next free slot of the pace"
+	case webhook.WaitRefused:
+		return "set aside: others are taken; its own next time"
 	case webhook.WaitBackoff:
 		return "its own next time after a failure"
 	case webhook.WaitDue:
@@ -39,6 +41,8 @@ func deadWords(reason webhook.DeadReason) string {
 	switch reason {
 	case webhook.DeadRejected:
 		return "the downstream refused this payload"
+	case webhook.DeadRefused:
+		return "the downstream refused this delivery again and again, and took others"
 	case webhook.DeadTooLarge:
 		return "the payload is too large for the downstream"
 	case webhook.DeadMisdirected:

@@ -193,6 +193,9 @@ func decideDestination(in Sent, row Row, chance Chance) webhook.Destination {
 	to = rearm(in, row, to)
 	switch weigh(in) {
 	case alone:
+		if in.Answer.Hint.Given() { // what is asked for is kept in any case
+			return hold(to, in, webhook.Hold{Reason: webhook.HoldRetryAfter}, chance)
+		}
 		return to
 	case presumed:
 		return suspect(in, to, chance)

@@ -52,6 +52,7 @@ func Wait(reason webhook.WaitingFor) string {
 		webhook.WaitDue:      "it is due",
 		webhook.WaitInFlight: "it is being sent",
 		webhook.WaitBackoff:  "the last attempt failed",
+		webhook.WaitRefused:  "set aside: others are taken",
 		webhook.WaitBreaker:  "the destination has failed too often",
 		webhook.WaitBudget:   "the allowance of requests is used up",
 		webhook.WaitPace:     "the pace is kept",
@@ -63,6 +64,7 @@ func Wait(reason webhook.WaitingFor) string {
 func Dead(reason webhook.DeadReason) string {
 	meaning := map[webhook.DeadReason]string{
 		webhook.DeadRejected:    "the destination refused this payload",
+		webhook.DeadRefused:     "the destination refused this delivery again and again, and took others",
 		webhook.DeadTooLarge:    "these bytes are too large for the destination",
 		webhook.DeadMisdirected: "the destination's address seems to be wrong",
 		webhook.DeadExhausted:   "all attempts are spent",
