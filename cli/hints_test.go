@@ -66,8 +66,8 @@ func TestWrongCallsAreToldInWords(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"a length without a unit", []string{"send", "github", "--wait", "5"}, "want a unit"},
-		{"a length that is none", []string{"send", "github", "--wait", "soon"}, "want a duration with a unit"},
+		{"a length without a unit", []string{"send", "github", "--wait", "5"}, "must have a unit"},
+		{"a length that is none", []string{"send", "github", "--wait", "soon"}, "must be a duration with a unit"},
 		{"an argument where none is taken", []string{"events", "x"}, "weir events takes no arguments but its flags, and 1 are given"},
 		{"two where one is taken", []string{"status", "a", "b"}, "weir status takes at most 1 argument, and 2 are given"},
 		{"three where two are taken", []string{"send", "a", "b", "c"}, "weir send takes at most 2 arguments, and 3 are given"},

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -17,36 +16,29 @@ type Sender struct {
 }
 
 // LoadSender reads the settings of one source as the service does, and those
-// of the client commands. Faults of everything else are left to the service:
-// whoever only sends need not have them.
+// of the client commands. Errors in everything else are left to the service:
+// whoever only sends need not have the rest. The error is of type [Errors].
 func LoadSender(environ []string, name string) (Sender, error) {
-	var found problems
 	if !newEnvironment(environ).has("WEIR_SOURCES") {
 		environ = append(slices.Clip(environ), "WEIR_SOURCES="+name)
 	}
-	read := readConfig(environ, &found)
-	if !found.has("WEIR_SOURCES") && !slices.Contains(read.global.Sources, name) {
-		return Sender{}, Errors{fmt.Sprintf("WEIR_SOURCES: has no source %q; it has %s", name, strings.Join(read.global.Sources, ", "))}
+	p := readAll(environ)
+	list := p.settings.Sources
+	place := slices.IndexFunc(list, func(s Source) bool { return s.Name == name })
+	if place < 0 && !p.has("WEIR_SOURCES") {
+		return Sender{}, Errors{fmt.Sprintf("WEIR_SOURCES: has no source %q; it has %s", name, strings.Join(list.names(), ", "))}
 	}
-	public := read.publicURL(&found)
-	list := read.resolveSources(&found)
 	prefix := PrefixOf(SourcePrefix, name)
 	needed := among("WEIR_SOURCES", "WEIR_PUBLIC_URL", "WEIR_URL", "WEIR_API_TOKEN")
-	err := found.only(func(key string) bool {
+	err := p.only(func(key string) bool {
 		return needed(key) || strings.HasPrefix(key, prefix) && key != prefix+"TO"
 	})
 	if err != nil {
 		return Sender{}, err
 	}
-	place := slices.IndexFunc(list, func(s Source) bool { return s.Name == name })
-	return newSender(read, list[place], public)
-}
-
-// newSender joins a source with its signer.
-func newSender(read loaded, source Source, public *url.URL) (Sender, error) {
-	verifier, err := signature.New(source.SignatureConfig(public))
+	verifier, err := signature.New(list[place].SignatureConfig(p.settings.PublicURL))
 	if err != nil {
-		return Sender{}, Errors{fmt.Sprintf("source %s: %s", source.Name, strings.ReplaceAll(err.Error(), "\n", "; "))}
+		return Sender{}, Errors{fmt.Sprintf("source %s: %s", name, strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
-	return Sender{Source: source, Verifier: verifier, Client: read.global.client()}, nil
+	return Sender{Source: list[place], Verifier: verifier, Client: p.settings.client()}, nil
 }

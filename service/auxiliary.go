@@ -27,7 +27,7 @@ func (svc *Service) listenAuxiliary(ctx context.Context, c Config) error {
 	if svc.settings.MetricsAddr == "" {
 		return nil
 	}
-	listener, err := c.Listen(ctx, "tcp", svc.settings.MetricsAddr)
+	listener, err := c.Listen(ctx, "tcp", string(svc.settings.MetricsAddr))
 	if err != nil {
 		return fmt.Errorf("listen on %s for metrics: %w", svc.settings.MetricsAddr, err)
 	}
