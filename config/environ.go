@@ -118,7 +118,7 @@ func withoutPath(err error) error {
 // fill lets envconfig fill spec from the given values. envconfig reads the
 // environment of the process and nothing else, stops at the first fault, and
 // quotes the value in its error. So the values are laid out for it under a
-// prefix of this call's own, which is taken away again; each fault is noted by
+// prefix of this call's own, which is removed again; each error is reported by
 // name and reason, and its variable left out of the next round.
 func fill(prefix string, spec any, given map[string]string, found *problems) {
 	scratch := "ENVCONFIG_" + rand.Text()

@@ -172,7 +172,7 @@ func (p *pass) checkPublicURL() {
 }
 
 // The shortest prefixes, in bits, of networks that are somebody's own: 10.0.0.0/8
-// and fc00::/7 (RFC 1918, RFC 4193). Wider ones hold addresses of strangers.
+// and fc00::/7 (RFC 1918, RFC 4193). Wider ones contain addresses of other people.
 const (
 	widestIPv4 = 8
 	widestIPv6 = 7
@@ -197,7 +197,7 @@ func (p *pass) checkClientAddress() {
 			widest = widestIPv4
 		}
 		if network.Bits() < widest {
-			p.warn(proxies, "%s contains addresses of strangers, who can then claim any client address and escape WEIR_REFUSED_RATE: "+
+			p.warn(proxies, "%s contains addresses of other people, who can then claim any client address and escape WEIR_REFUSED_RATE: "+
 				"list only the networks of your own proxies", network)
 		}
 	}
