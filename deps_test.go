@@ -85,6 +85,7 @@ var walls = []wall{
 	{"github.com/mattn/go-sqlite3", []string{"weir/store"}, aboveConfig, "the engine is cgo; the other packages build and test without a C compiler"},
 	{"github.com/go-chi/httprate", []string{"weir/ratelimit"}, above, "httprate has defaults that trust strangers' headers; ratelimit wraps them once"},
 	{"github.com/kelseyhightower/envconfig", []string{"weir/config"}, aboveConfig, "settings are read and checked in one place"},
+	{"github.com/alecthomas/kong", nil, []string{"weir", "weir/cli"}, "commands are declared in one place, and nothing below knows how it was called"},
 	{"github.com/coreos/go-systemd", nil, []string{"weir"}, "sockets come from the real environment, which only main sees"},
 	{"weir/store/sqlite", nil, aboveConfig, "only the service and backup name an engine"},
 	{"weir/handler", nil, above, "packages are connected in service"},

@@ -6,8 +6,8 @@
 // Every setting is read once. All errors are reported at once, each with the
 // name of its variable and never with its value; a variable with the prefix
 // WEIR_ that is not a setting is an error. What is returned has been checked
-// and is never changed. Help, .env.example and the table of settings are made
-// from the same structs.
+// and is never changed. Help, .env.example and docs/settings.md are made from
+// the same structs.
 //
 // # Vocabulary
 //
@@ -21,8 +21,7 @@
 // # To add a setting
 //
 // Add a field to one of the three structs. Its tags are everything that is said
-// about it, and the help, .env.example and the table of settings are made from
-// them:
+// about it, and the help, .env.example and docs/settings.md are made from them:
 //
 //   - default: the value where the variable is unset or empty.
 //   - unset: what applies then, in words, where no constant does.
@@ -48,8 +47,10 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+
 	"weir/signature"
 )
 
@@ -121,12 +122,18 @@ type Client struct {
 // where the service is not configured. The error is of type [Errors].
 func LoadClient(environ []string) (Client, error) {
 	p := readGlobal(environ)
-	return p.settings.client(), p.only(among("WEIR_URL", "WEIR_API_TOKEN"))
+	return p.client(), p.only(among("WEIR_URL", "WEIR_API_TOKEN", "WEIR_ADMIN_ADDR"))
 }
 
-// client returns what the client commands need.
-func (s Settings) client() Client {
-	return Client{URL: strings.TrimRight(string(s.URL), "/"), URLFrom: "WEIR_URL", Token: string(s.APIToken)}
+// client returns what the client commands need. Where WEIR_URL is unset they
+// find the service at WEIR_ADMIN_ADDR, if that is set.
+func (p *pass) client() Client {
+	c := Client{URL: strings.TrimRight(string(p.settings.URL), "/"), URLFrom: "WEIR_URL", Token: string(p.settings.APIToken)}
+	if p.settings.AdminAddr != "" && !p.env.has("WEIR_URL") {
+		host, port := Loopback(string(p.settings.AdminAddr))
+		c.URL, c.URLFrom = "http://"+net.JoinHostPort(host, port), "WEIR_ADMIN_ADDR"
+	}
+	return c
 }
 
 // LoadDatabase reads only the path of the database, for the commands that work
@@ -176,5 +183,5 @@ func LoadSender(environ []string, name string) (Sender, error) {
 	if err != nil {
 		return Sender{}, Errors{fmt.Sprintf("source %s: %s", name, strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
-	return Sender{Source: list[place], Verifier: verifier, Client: p.settings.client()}, nil
+	return Sender{Source: list[place], Verifier: verifier, Client: p.client()}, nil
 }

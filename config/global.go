@@ -6,12 +6,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"weir/ratelimit"
 )
 
 // Settings holds the settings of the whole service, prefix WEIR_. [Load] fills
@@ -39,6 +40,7 @@ type Settings struct {
 	IdleExit         Duration     `split_words:"true" default:"0s" min:"0s" max:"8760h" desc:"exit with status 0 after this time without a request, when nothing is pending; 0s means never"`
 	StallAfter       Duration     `split_words:"true" default:"10m" min:"1ms" max:"8760h" desc:"age of the oldest due delivery from which /healthz/delivery answers 503"`
 	MetricsAddr      address      `split_words:"true" unset:"–" desc:"address of a second listener that serves /metrics without a token"`
+	AdminAddr        address      `split_words:"true" unset:"–" desc:"address of a listener for the operator API, the dashboard and /metrics; WEIR_ADDR then serves only the receive paths and health"`
 	AlertURL         hookURL      `split_words:"true" unset:"–" secret:"true" desc:"address that is sent a POST of {\"text\": …} when a person should look, such as an incoming webhook of a chat"`
 	URL              webURL       `split_words:"true" default:"http://127.0.0.1:8080" desc:"address at which the commands status, events, redeliver and send reach the service"`
 	LogLevel         choice       `split_words:"true" default:"info" oneof:"debug|info|warn|error" desc:"lowest level that is logged"`
@@ -96,9 +98,7 @@ func (p *pass) checkGlobal() {
 	}
 	p.checkTwice("WEIR_SOURCES", len(s.Sources))
 	p.checkTwice("WEIR_DESTINATIONS", len(s.Destinations))
-	if s.MetricsAddr != "" && sameListener(string(s.MetricsAddr), string(s.Addr)) {
-		p.add("WEIR_METRICS_ADDR", "must not be the address of the service itself (WEIR_ADDR)")
-	}
+	p.checkListeners()
 	if s.MaxInflight < s.MaxBody {
 		p.warn("WEIR_MAX_INFLIGHT", "is less than WEIR_MAX_BODY: the largest bodies cannot be received")
 	}
@@ -171,44 +171,38 @@ func (p *pass) checkPublicURL() {
 	}
 }
 
-// The shortest prefixes, in bits, of networks that are somebody's own: 10.0.0.0/8
-// and fc00::/7 (RFC 1918, RFC 4193). Wider ones contain addresses of other people.
-const (
-	widestIPv4 = 8
-	widestIPv6 = 7
-)
-
-// checkClientAddress checks that the address of a client cannot be made up by
-// the client itself.
+// checkClientAddress checks that clients cannot claim any address they like.
 func (p *pass) checkClientAddress() {
 	const header, proxies = "WEIR_CLIENT_IP_HEADER", "WEIR_TRUSTED_PROXIES"
-	given := p.settings.ClientIPHeader
-	switch {
-	case holdsList(string(given)):
+	switch given := string(p.settings.ClientIPHeader); {
+	case given == "":
+	case ratelimit.ListsAddresses(given):
 		p.add(header, "must be a header that holds one address, and this one holds a list to which clients can add: "+
 			"unset it, and set %s to the networks of your proxies; weir then reads X-Forwarded-For from them", proxies)
-	case given != "" && !p.env.has(proxies):
-		p.warn(header, "is believed from every client, so that anybody can claim any address: "+
-			"set %s to the networks of the proxies that set it", proxies)
+	case !p.env.has(proxies):
+		p.warn(header, "is believed from every client: who reaches weir without the proxy can claim any address; "+
+			"set %s to the networks of the proxies, unless nothing else can connect", proxies)
 	}
-	for _, network := range p.settings.TrustedProxies {
-		widest := widestIPv6
-		if network.Addr().Is4() {
-			widest = widestIPv4
-		}
-		if network.Bits() < widest {
-			p.warn(proxies, "%s contains addresses of other people, who can then claim any client address and escape WEIR_REFUSED_RATE: "+
-				"list only the networks of your own proxies", network)
-		}
+	if ratelimit.TrustsEverybody(p.settings.TrustedProxies) {
+		p.warn(proxies, "contains addresses of other people, who can claim any address and so escape WEIR_REFUSED_RATE and ALLOW_FROM: "+
+			"list only the networks of your own proxies")
 	}
 }
 
-// holdsList reports whether a header is one of those that each proxy on the way
-// adds an address to: Forwarded (RFC 7239), Via, and X-Forwarded-For under
-// its several names.
-func holdsList(header string) bool {
-	name := http.CanonicalHeaderKey(header)
-	return strings.HasSuffix(name, "Forwarded-For") || strings.HasSuffix(name, "Forwarded") || name == "Via"
+// checkListeners checks that each listener has an address of its own.
+func (p *pass) checkListeners() {
+	s := &p.settings
+	metrics, admin, addr := string(s.MetricsAddr), string(s.AdminAddr), string(s.Addr)
+	if metrics != "" && sameListener(metrics, addr) {
+		p.add("WEIR_METRICS_ADDR", "must not be the address of the service itself (WEIR_ADDR)")
+	}
+	switch {
+	case admin == "":
+	case sameListener(admin, addr):
+		p.add("WEIR_ADMIN_ADDR", "must not be the address of the service itself (WEIR_ADDR)")
+	case metrics != "" && sameListener(admin, metrics):
+		p.add("WEIR_ADMIN_ADDR", "must not be the address of WEIR_METRICS_ADDR")
+	}
 }
 
 // sameListener reports whether two addresses cannot both be listened on. Port

@@ -140,7 +140,7 @@ func (known *knownNames) unknownReason(key string) string {
 	if near != "" {
 		return reason + "; did you mean " + near + "?"
 	}
-	return reason + "; weir help lists all settings"
+	return reason + "; weir help settings lists all settings"
 }
 
 // ownedKinds are the two kinds of settings that have a name in them, and where

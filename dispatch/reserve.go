@@ -16,6 +16,8 @@ type attempt struct {
 	source   *owner
 	delivery webhook.Delivery
 	slot     slot
+	// witnessFor is the event whose refusal it is to confirm or to refute.
+	witnessFor webhook.ID
 }
 
 // begin claims a delivery, counts its request, and sends it in a goroutine of
@@ -23,7 +25,8 @@ type attempt struct {
 // decided without a request is decided here.
 func (o *owner) begin(ctx, hard context.Context, a attempt) (bool, error) {
 	if o.tooLarge(a.delivery) {
-		return true, o.refuse(ctx, a.delivery)
+		return true, o.refuse(ctx, a.delivery, webhook.DeadTooLarge,
+			fmt.Sprintf("body of %d bytes is over MAX_BODY of %d: not sent", a.delivery.Size, o.policy.MaxBody))
 	}
 	if !a.source.claim(a.delivery.EventID) {
 		return true, nil // its other reader has it
@@ -44,6 +47,9 @@ func (o *owner) begin(ctx, hard context.Context, a attempt) (bool, error) {
 			o.abandon(a)
 			return false, fmt.Errorf("save the probe of %s: %w", o.policy.Name, err)
 		}
+		if suspects(reserved) && isWitness(reserved, a.delivery) {
+			a.witnessFor = reserved.Suspicion.Event
+		}
 	}
 	o.attempts.Go(func() { o.send(hard, a) })
 	return true, nil
@@ -54,14 +60,15 @@ func (o *owner) tooLarge(d webhook.Delivery) bool {
 	return o.policy.MaxBody > 0 && d.Size > o.policy.MaxBody && !d.Forced
 }
 
-// refuse ends a delivery whose body is over MAX_BODY, before the network.
-func (o *owner) refuse(ctx context.Context, d webhook.Delivery) error {
-	d = finish(d, webhook.Dead, webhook.DeadTooLarge, webhook.Ceil(time.Now()))
-	d.Detail = fmt.Sprintf("body of %d bytes is over MAX_BODY of %d: not sent", d.Size, o.policy.MaxBody)
+// refuse ends a delivery whose body is over MAX_BODY, or has changed on the disk,
+// before the network.
+func (o *owner) refuse(ctx context.Context, d webhook.Delivery, reason webhook.DeadReason, detail string) error {
+	d = finish(d, webhook.Dead, reason, webhook.Ceil(time.Now()))
+	d.Detail = detail
 	gates := o.gates()
 	record := webhook.Record{Delivery: d, Gates: gates, Epoch: gates.Epoch}
 	if err := o.ledger.Record(ctx, record); err != nil {
-		return fmt.Errorf("record a body over MAX_BODY: %w", err)
+		return fmt.Errorf("record a body that is not sent: %w", err)
 	}
 	o.observe(Observation{Record: record, Before: gates})
 	return nil
@@ -92,6 +99,9 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	defer o.mu.Unlock()
 	allowed, _ := o.nextSlotLocked(webhook.Floor(time.Now()))
 	if allowed == noSlot || (allowed == probeSlot) != (a.slot == probeSlot) {
+		return o.dest, false
+	}
+	if gate := Check(o.dest, o.policy, webhook.Floor(time.Now())); gate.Witness && !isWitness(o.dest, a.delivery) {
 		return o.dest, false
 	}
 	now := webhook.Ceil(time.Now())
@@ -131,7 +141,7 @@ func (o *owner) isFirst(d webhook.Delivery) bool {
 func ReserveProbe(d webhook.Destination, now time.Time, delivery webhook.ID) webhook.Destination {
 	holds := make([]webhook.Hold, 0, len(d.Holds))
 	for _, h := range d.Holds {
-		if probed(h.Reason) {
+		if probed(h) {
 			h.Probes++
 			h.Until = webhook.Later(h.Until, webhook.Ceil(now.Add(interval(h))))
 		}
@@ -141,6 +151,9 @@ func ReserveProbe(d webhook.Destination, now time.Time, delivery webhook.ID) web
 	if d.Breaker.Open() {
 		d.Breaker.Trials++
 		d.Breaker.Until = webhook.Later(d.Breaker.Until, webhook.Ceil(now.Add(openFor(d.Breaker))))
+	}
+	if d.Suspicion.Reason != "" {
+		d.Suspicion.WitnessFrom = webhook.Ceil(now.Add(witnessEvery))
 	}
 	d.LastProbed = delivery
 	d.Rev++

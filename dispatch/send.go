@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -39,6 +40,9 @@ func (noLog) Left(string) (int, bool)           { return 0, false }
 func (o *owner) send(hard context.Context, a attempt) {
 	event, delivery, err := o.queue.Load(hard, a.delivery.EventID, a.source.policy.Name)
 	changed := delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now()))
+	if errors.Is(err, webhook.ErrDamaged) && !changed {
+		err, changed = a.source.refuse(hard, delivery, webhook.DeadRejected, "not sent: "+webhook.ErrDamaged.Error()), true
+	}
 	if err != nil || changed {
 		o.abandon(a)
 		o.notLoaded(a, err)
@@ -49,7 +53,7 @@ func (o *owner) send(hard context.Context, a attempt) {
 	at := time.Now()
 	answer := o.call(hard, job)
 	after := o.record(hard, a, Sent{
-		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot,
+		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot, WitnessFor: a.witnessFor, Body: binary.BigEndian.Uint64(event.SHA256[:]),
 		Number: job.Number, At: at, Answer: answer,
 	}, event.ReceivedAt)
 	o.done(a)

@@ -171,7 +171,9 @@ func (h *receiver) withBody(w http.ResponseWriter, r *http.Request, in *intake) 
 	}
 	defer body.release()
 	in.read = int64(len(body.bytes))
-	verdict := in.source.Verifier.Verify(request(r, body.bytes), in.arrived)
+	asked := request(r, body.bytes)
+	asked.Reserve = body.room.Acquire
+	verdict := in.source.Verifier.Verify(asked, in.arrived)
 	out := judged(verdict)
 	if out.result != webhook.ResultAccepted {
 		return out

@@ -53,9 +53,10 @@ func (f *FailureLimiter) MayVerify(ctx context.Context) bool {
 }
 
 // Known reports whether the caller sent a verified event within [TrustFor].
-func (f *FailureLimiter) Known(ctx context.Context) bool {
-	return f.verified.has(CallerOf(ctx).key(), time.Now())
-}
+func (f *FailureLimiter) Known(ctx context.Context) bool { return f.knows(CallerOf(ctx).key()) }
+
+// knows is Known for the key of a caller.
+func (f *FailureLimiter) knows(key string) bool { return f.verified.has(key, time.Now()) }
 
 // Refused counts a refused request of the caller.
 func (f *FailureLimiter) Refused(ctx context.Context) {

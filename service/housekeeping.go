@@ -16,6 +16,8 @@ const (
 	pruneAtMost  = time.Minute
 	pruneAtLeast = time.Second
 	pruneRest    = 50 * time.Millisecond
+	// maxPruneLimit bounds the rows of one step.
+	maxPruneLimit = 1000
 	// idleLook is how often an idle exit is considered.
 	idleLook = time.Second
 	// volumeShare is the part of the volume that the database may fill.
@@ -89,10 +91,13 @@ func (svc *Service) makeRoom() {
 // whether there is room now or some was made. A fault is logged: the next round
 // tries again.
 func (svc *Service) prune(ctx context.Context) (helped bool) {
+	var done store.PruneResult
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
-		done, err := svc.store.Prune(ctx, store.PruneQuery{
+		var err error
+		done, err = svc.store.Prune(ctx, store.PruneQuery{
 			Now:             now,
+			Limit:           pruneLimit(done),
 			DeliveredBefore: now.Add(-time.Duration(svc.settings.RetainDelivered)),
 			DeadBefore:      now.Add(-time.Duration(svc.settings.RetainDead)),
 		})
@@ -101,11 +106,30 @@ func (svc *Service) prune(ctx context.Context) (helped bool) {
 			return false
 		}
 		helped = helped || !done.NearlyFull || done.Payloads+done.Events > 0
-		if !done.More || !sleep(ctx, pruneRest) {
+		if !done.More || !sleep(ctx, pruneSleep(done)) {
 			return helped
 		}
 	}
 	return helped
+}
+
+// pruneLimit returns how many rows the next step looks at: while little space is
+// left twice as many as events have arrived during the last one.
+func pruneLimit(done store.PruneResult) int {
+	if done.NearlyFull {
+		return min(max(store.DefaultPruneLimit, 2*done.Arrived), maxPruneLimit)
+	}
+	return store.DefaultPruneLimit
+}
+
+// pruneSleep returns the time between two steps of a round. There is none while
+// little space is left: then pruning has to be faster than intake, and each step
+// waits for its turn in the writer anyway.
+func pruneSleep(done store.PruneResult) time.Duration {
+	if done.NearlyFull {
+		return 0
+	}
+	return pruneRest
 }
 
 // staysIdle is the delay of an idle exit: not ready, and then another look. It

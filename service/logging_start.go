@@ -78,6 +78,7 @@ func serviceSettings(s config.Settings) []slog.Attr {
 		setting("stall_after", s.StallAfter.String()),
 		setting("client_ip_header", orOff(s.ClientIPHeader.String())),
 		setting("metrics_addr", orOff(s.MetricsAddr.String())),
+		setting("admin_addr", orOff(s.AdminAddr.String())),
 		setting("alert_url", setOrOff[s.AlertURL != ""]),
 		setting("api_token", setOrOff[len(s.APITokens()) > 0]),
 	}

@@ -56,6 +56,7 @@ type responseExplanation struct {
 	RetryAfterMS *int64           `json:"retry_after_ms"`
 	PaceMS       *int64           `json:"pace_ms"`
 	Rule         string           `json:"rule"`
+	Presumed     bool             `json:"presumed"`
 	Evidence     webhook.Evidence `json:"evidence"`
 }
 
@@ -81,13 +82,13 @@ func (c responseCase) explain() (responseExplanation, error) {
 	}
 	answer := outbound.Read(response, orNow(c.Now))
 	explained := responseExplanation{
-		ID: c.ID, Class: answer.Outcome, Rule: answer.Rule, Evidence: answer.Evidence,
+		ID: c.ID, Class: answer.Outcome, Rule: answer.Rule, Presumed: answer.Presumed, Evidence: answer.Evidence,
 	}
 	if answer.Hint.Given() {
-		explained.RetryAfterMS = wholeMilliseconds(answer.Hint.Wait)
+		explained.RetryAfterMS = new(answer.Hint.Wait.Milliseconds())
 	}
 	if answer.Pacing.NotBefore > 0 {
-		explained.PaceMS = wholeMilliseconds(answer.Pacing.NotBefore)
+		explained.PaceMS = new(answer.Pacing.NotBefore.Milliseconds())
 	}
 	return explained, nil
 }
@@ -189,12 +190,6 @@ func orNow(given *time.Time) time.Time {
 		return *given
 	}
 	return time.Now()
-}
-
-// wholeMilliseconds returns a wait as the vectors have it.
-func wholeMilliseconds(wait time.Duration) *int64 {
-	ms := wait.Milliseconds()
-	return &ms
 }
 
 // ErrInput is a fault of what was given to explain.
