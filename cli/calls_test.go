@@ -90,13 +90,17 @@ func TestTimesAreReadAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
-// The help of the commands is a page; the settings are one of their own.
+// The help of the commands is a page; the settings are one of their own; and "weir
+// help" is both.
 func TestHelpAndSettingsAreTwoPages(t *testing.T) {
-	var help, settings bytes.Buffer
-	for out, args := range map[*bytes.Buffer][]string{&help: {"help"}, &settings: {"help", "settings"}} {
+	var help, settings, both bytes.Buffer
+	for out, args := range map[*bytes.Buffer][]string{&help: {"--help"}, &settings: {"help", "settings"}, &both: {"help"}} {
 		if err := Run(t.Context(), quietEnv(out), args); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if both.String() != help.String()+"\n"+settings.String() {
+		t.Errorf("weir help is not both pages:\n%s", &both)
 	}
 	if strings.Contains(help.String(), "WEIR_") || strings.Count(help.String(), "\n") > 45 {
 		t.Errorf("the help has %d lines:\n%s", strings.Count(help.String(), "\n"), &help)

@@ -11,7 +11,8 @@ import (
 	"weir/config"
 )
 
-// helpCmd is "weir help".
+// helpCmd is "weir help": the commands and every setting. Each is a page of its
+// own, too: "weir --help" and "weir help settings".
 type helpCmd struct {
 	Topic    string `arg:"" optional:"" help:"A command, or \"settings\" for every setting with its form, default and meaning."`
 	Markdown bool   `xor:"form" help:"Print the settings as tables in Markdown."`
@@ -28,7 +29,11 @@ func (c *helpCmd) Run(parser *kong.Kong, env Env) error {
 	case c.Topic == "settings":
 		return printSettings(env.Stdout)
 	case c.Topic == "":
-		return runParsed(parser, []string{"--help"})
+		if err := runParsed(parser, []string{"--help"}); err != nil {
+			return err
+		}
+		fmt.Fprintln(env.Stdout)
+		return printSettings(env.Stdout)
 	}
 	return runParsed(parser, []string{c.Topic, "--help"})
 }

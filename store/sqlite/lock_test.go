@@ -103,6 +103,9 @@ func TestADatabaseThatIsMountedAloneIsRefused(t *testing.T) {
 	}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "mounting: ") {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("nothing can be mounted here: %v, %s", err, out)
+		}
 		t.Skipf("nothing can be mounted here: %v, %s", err, out)
 	}
 	if err == nil || !strings.Contains(string(out), mounted+" is mounted as a single file") {

@@ -41,7 +41,7 @@ func WaitingFor(reason webhook.WaitingFor) string {
 		webhook.WaitBreaker:     "too many requests to it failed",
 		webhook.WaitBudget:      "weir's own rate or retry budget is used up",
 		webhook.WaitPace:        "weir paces its requests",
-		"refused":               "set aside: others are taken",
+		webhook.WaitRefused:     "set aside: others are taken",
 		webhook.WaitBackoff:     "the last attempt failed",
 		webhook.WaitDue:         "it is next",
 	})
@@ -59,7 +59,7 @@ func Wait(reason webhook.WaitingFor) string {
 func DeadReason(reason webhook.DeadReason) string {
 	return known(reason, map[webhook.DeadReason]string{
 		webhook.DeadRejected:    "the destination rejected this payload",
-		"refused":               "the destination refused this event and took others",
+		webhook.DeadRefused:     "the destination refused this event and took others",
 		webhook.DeadTooLarge:    "the payload is too large for the destination",
 		webhook.DeadMisdirected: "the destination's address seems to be wrong",
 		webhook.DeadExhausted:   "all attempts are used",
