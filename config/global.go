@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"weir/ratelimit"
 )
 
 // Settings holds the settings of the whole service, prefix WEIR_. [Load] fills
@@ -176,17 +176,44 @@ func (p *pass) checkClientAddress() {
 	const header, proxies = "WEIR_CLIENT_IP_HEADER", "WEIR_TRUSTED_PROXIES"
 	switch given := string(p.settings.ClientIPHeader); {
 	case given == "":
-	case ratelimit.ListsAddresses(given):
+	case listsAddresses(given):
 		p.add(header, "must be a header that holds one address, and this one holds a list to which clients can add: "+
 			"unset it, and set %s to the networks of your proxies; weir then reads X-Forwarded-For from them", proxies)
 	case !p.env.has(proxies):
 		p.warn(header, "is believed from every client: who reaches weir without the proxy can claim any address; "+
 			"set %s to the networks of the proxies, unless nothing else can connect", proxies)
 	}
-	if ratelimit.TrustsEverybody(p.settings.TrustedProxies) {
+	if trustsEverybody(p.settings.TrustedProxies) {
 		p.warn(proxies, "contains addresses of other people, who can claim any address and so escape WEIR_REFUSED_RATE and ALLOW_FROM: "+
 			"list only the networks of your own proxies")
 	}
+}
+
+// listsAddresses reports whether a header is one to which each proxy appends, so
+// that it cannot be read as one address: Forwarded (RFC 7239), Via, and
+// X-Forwarded-For under its several names.
+func listsAddresses(header string) bool {
+	name := http.CanonicalHeaderKey(header)
+	return strings.HasSuffix(name, "Forwarded-For") || strings.HasSuffix(name, "Forwarded") || name == "Via"
+}
+
+// The widest networks of public addresses that somebody's own proxies may have:
+// providers hold an IPv4 /8 and an IPv6 /16 at most.
+const (
+	widestIPv4 = 8
+	widestIPv6 = 16
+)
+
+// trustsEverybody reports whether networks of trusted proxies are so wide that
+// other people are in them.
+func trustsEverybody(trusted []netip.Prefix) bool {
+	return slices.ContainsFunc(trusted, func(prefix netip.Prefix) bool {
+		addr, widest := prefix.Masked().Addr(), widestIPv6
+		if addr.Is4() {
+			widest = widestIPv4
+		}
+		return prefix.Bits() < widest && !addr.IsPrivate() && !addr.IsLinkLocalUnicast() && !addr.IsLoopback()
+	})
 }
 
 // checkListeners checks that each listener has an address of its own.

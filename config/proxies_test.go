@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -28,5 +29,20 @@ func TestMadeUpClientAddressesAreWarnedOf(t *testing.T) {
 		if !strings.Contains(warnings, want) || want != "" && !strings.Contains(warnings, "can claim any address") {
 			t.Errorf("%s: no warning of %s in %q", settings, want, warnings)
 		}
+	}
+}
+
+func TestNetworksThatHoldStrangersTrustEverybody(t *testing.T) {
+	for list, want := range map[string]bool{
+		"0.0.0.0/0": true, "::/0": true, "0.0.0.0/1": true, "128.0.0.0/1": true, "2000::/3": true,
+		"10.0.0.0/8": false, "172.16.0.0/12": false, "fc00::/7": false, "fe80::/10": false, "100.64.0.0/10": false,
+		"203.0.113.0/24": false, "2001:db8::/32": false, "13.0.0.0/8": false,
+	} {
+		if got := trustsEverybody([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix(list)}); got != want {
+			t.Errorf("%s: %t, want %t", list, got, want)
+		}
+	}
+	if trustsEverybody(nil) {
+		t.Error("no network trusts everybody")
 	}
 }

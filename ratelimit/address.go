@@ -149,34 +149,6 @@ func plainAddresses(list string) string {
 	return strings.Join(parts, ", ")
 }
 
-// ListsAddresses reports whether a header is one to which each proxy appends, so
-// that it cannot be read as one address: Forwarded (RFC 7239), Via, and
-// X-Forwarded-For under its several names.
-func ListsAddresses(header string) bool {
-	name := http.CanonicalHeaderKey(strings.TrimSpace(header))
-	return strings.HasSuffix(name, "Forwarded-For") || strings.HasSuffix(name, "Forwarded") || name == "Via"
-}
-
-// The widest networks of public addresses that somebody's own proxies may have:
-// providers hold an IPv4 /8 and an IPv6 /16 at most.
-const (
-	widestIPv4 = 8
-	widestIPv6 = 16
-)
-
-// TrustsEverybody reports whether networks of trusted proxies are so wide that
-// strangers are in them.
-func TrustsEverybody(trusted []netip.Prefix) bool {
-	return slices.ContainsFunc(trusted, func(prefix netip.Prefix) bool {
-		prefix = fold(prefix).Masked()
-		widest := widestIPv6
-		if prefix.Addr().Is4() {
-			widest = widestIPv4
-		}
-		return prefix.Bits() < widest && !inside(prefix.Addr())
-	})
-}
-
 // finder chooses chi's middleware. chi panics on what it cannot use, so
 // everything is checked before.
 func finder(proxies Proxies) (func(http.Handler) http.Handler, error) {

@@ -7,11 +7,13 @@ import (
 	"sync"
 )
 
-// The most connections that callers which were not verified lately may have open:
-// all together, and each address block. Private addresses, behind which many may
-// be, have the first bound only; verified blocks have neither.
 const (
-	MaxConnections      = 1024
+	// MaxConnections is how many connections callers that were not verified
+	// lately may have open together.
+	MaxConnections = 1024
+	// MaxBlockConnections is how many of them each address block may have; of
+	// private addresses, behind which many may be, all. Verified blocks have no
+	// such limit.
 	MaxBlockConnections = 128
 )
 

@@ -57,6 +57,9 @@ func (svc *Service) keep(ctx context.Context) error {
 	prune, idle := time.NewTicker(pruneEvery(svc.settings)), time.NewTicker(idleLook)
 	defer prune.Stop()
 	defer idle.Stop()
+	verified, renewed := time.NewTicker(verifiedLook), time.Now()
+	defer verified.Stop()
+	defer svc.saveVerified()
 	if svc.settings.IdleExit == 0 {
 		idle.Stop()
 	}
@@ -70,6 +73,8 @@ func (svc *Service) keep(ctx context.Context) error {
 			if !svc.prune(ctx) {
 				sleep(ctx, pruneAtLeast) // it is not looked through all the time
 			}
+		case now := <-verified.C:
+			renewed = svc.keepVerified(renewed, now)
 		case now := <-idle.C:
 			if svc.idle(ctx, now) && svc.staysIdle(ctx) {
 				return errIdle

@@ -142,6 +142,7 @@ func open(ctx context.Context, c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	svc.rememberVerified()
 	if svc.inFlightLog, err = openInFlightLog(svc.store.Path()); err == nil {
 		err = svc.wire(ctx, c)
 	}
