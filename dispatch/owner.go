@@ -75,6 +75,9 @@ type owner struct {
 	// possiblySent counts the first sends after a crash that may be repeats,
 	// where the in-flight log cannot tell which they are.
 	possiblySent possiblySent
+	// committing are the deliveries whose records are on their way to the
+	// store, each with a channel that is closed when its record is there.
+	committing map[deliveryKey]chan struct{}
 	// changed says that queues must be read again; dueAgain says for the
 	// source of each backlog when a delivery that goes on falls due.
 	changed  bool
@@ -92,9 +95,9 @@ func newOwner(ctx context.Context, c Config, route Route) (*owner, error) {
 		policy: route.Policy, sender: route.Sender,
 		queue: c.Queue, ledger: c.Ledger, inFlightLog: c.InFlightLog,
 		chance: c.Chance, log: c.Log, observe: c.Observe,
-		created:  time.Now(),
-		wake:     make(chan struct{}, 1),
-		claimed:  map[webhook.ID]struct{}{},
+		created: time.Now(),
+		wake:    make(chan struct{}, 1),
+		claimed: map[webhook.ID]struct{}{}, committing: map[deliveryKey]chan struct{}{},
 		dueAgain: map[*owner]time.Time{},
 	}
 	o.backlogs = []*backlog{newBacklog(o)}

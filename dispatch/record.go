@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"weir/webhook"
@@ -19,10 +20,14 @@ func (o *owner) record(ctx context.Context, a attempt, sent Sent, receivedAt tim
 	record := Decide(sent, o.chance)
 	o.dest = record.Gates
 	o.freeSlotLocked(a)
+	earlier, committed := o.inOrderLocked(record)
 	o.mu.Unlock()
 	o.nudge()
 	record.Epoch = a.source.gates().Epoch
-	if !o.commit(ctx, record) {
+	waitForAll(ctx, earlier)
+	stored := o.commit(ctx, record)
+	committed()
+	if !stored {
 		return record.Delivery
 	}
 	o.inFlightLog.End(record.Delivery.EventID, record.Delivery.Destination)
@@ -38,6 +43,43 @@ func (o *owner) record(ctx context.Context, a attempt, sent Sent, receivedAt tim
 		Record: record, Before: before, Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
 	})
 	return record.Delivery
+}
+
+// deliveryKey names a delivery.
+type deliveryKey struct {
+	event       webhook.ID
+	destination string
+}
+
+// inOrderLocked returns what a record has to wait for, and what to call when it
+// is committed: a change to another delivery must follow that delivery's own
+// record, which was decided before and would undo it. What is waited for was
+// decided earlier, so that no two records wait for each other. The caller holds
+// mu.
+func (o *owner) inOrderLocked(record webhook.Record) (earlier []<-chan struct{}, committed func()) {
+	for _, revision := range slices.Concat(record.Aside, record.Reopen) {
+		if done, on := o.committing[deliveryKey{revision.EventID, revision.Destination}]; on {
+			earlier = append(earlier, done)
+		}
+	}
+	key, done := deliveryKey{record.Delivery.EventID, record.Delivery.Destination}, make(chan struct{})
+	o.committing[key] = done
+	return earlier, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.committing, key)
+		close(done)
+	}
+}
+
+// waitForAll waits until all channels are closed, or ctx ends.
+func waitForAll(ctx context.Context, channels []<-chan struct{}) {
+	for _, channel := range channels {
+		select {
+		case <-channel:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // reschedule makes sure that a delivery of this destination whose attempt is done
