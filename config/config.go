@@ -93,6 +93,7 @@ type sourceConfig struct {
 	HMACTimestampHeader headerName   `split_words:"true" absent:"–" desc:"for hmac: header of the timestamp"`
 	HMACTemplate        hmacTemplate `split_words:"true" default:"{body}" raw:"true" desc:"for hmac: what is signed, of the parts {timestamp}, {id}, {method}, {url} and {body}"`
 	TokenIn             tokenPlace   `split_words:"true" default:"bearer" desc:"for token: where it is sent: bearer, header:NAME, or query:NAME for senders that can only be given a URL"`
+	Renew               choice       `split_words:"true" default:"auto" oneof:"auto|never" desc:"whether a signature whose time has aged is made anew for each attempt, so that the application's own check of the time accepts late deliveries; never sends it on as it came"`
 	AllowFrom           prefixes     `split_words:"true" absent:"–" desc:"networks that the client must be in, on top of the signature"`
 	To                  names        `split_words:"true" default:"default" desc:"destinations; each of several gets its own delivery"`
 	Status              count        `split_words:"true" default:"200" min:"200" max:"299" desc:"status that accepted events are answered with"`

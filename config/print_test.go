@@ -101,6 +101,8 @@ func TestWarnings(t *testing.T) {
 		{"a destination that nothing goes to", []string{"WEIR_DESTINATIONS=default,b", "WEIR_DESTINATION_B_URL=http://b"}, "no source sends to b"},
 		{"bodies that do not fit in", []string{"WEIR_MAX_INFLIGHT=1KiB"}, "WEIR_MAX_INFLIGHT: is less"},
 		{"a short signing secret", []string{"WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=c2hvcnQ="}, "SIGNING_SECRET: is shorter"},
+		{"a time that cannot be renewed", []string{"WEIR_SOURCE_GITHUB_SCHEME=linear"}, "WEIR_SOURCE_GITHUB_RENEW: cannot be done"},
+		{"a renewal without a timestamp", []string{"WEIR_SOURCE_GITHUB_RENEW=auto"}, "WEIR_SOURCE_GITHUB_RENEW: has no effect"},
 		{"meta without a verify token", []string{"WEIR_SOURCE_GITHUB_SCHEME=meta"}, "VERIFY_TOKEN: is not set"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -116,6 +118,23 @@ func TestWarnings(t *testing.T) {
 	got, err := Load(houseWith("WEIR_API_TOKEN=a-token-of-the-tests"))
 	if err != nil || len(got.Warnings) > 0 {
 		t.Errorf("a plain house: %v, warnings %q", err, got.Warnings)
+	}
+}
+
+func TestNoWarningOfAgedSignaturesWhereNoneIsNeeded(t *testing.T) {
+	linear := "WEIR_SOURCE_GITHUB_SCHEME=linear"
+	for name, changes := range map[string][]string{
+		"switched off":     {linear, "WEIR_SOURCE_GITHUB_RENEW=never"},
+		"weir's signature": {linear, "WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"},
+		"can be renewed":   {"WEIR_SOURCE_GITHUB_SCHEME=stripe"},
+	} {
+		got, err := Load(houseWith(changes...))
+		if err != nil || anyContains(got.Warnings, "_RENEW") {
+			t.Errorf("%s: %v, warnings %q", name, err, got.Warnings)
+		}
+		if want := name != "switched off"; err == nil && got.Sources[0].Renew != want {
+			t.Errorf("%s: renew %v", name, got.Sources[0].Renew)
+		}
 	}
 }
 

@@ -90,3 +90,23 @@ func checkSignature(prefix string, source Source, publicURL *url.URL, found *pro
 		}
 	}
 }
+
+// warnOfAge warns where a signed time cannot be made anew, unless every
+// destination of the source gets weir's own signature, which is fresh each time.
+func (l loaded) warnOfAge(prefix string, source Source, publicURL *url.URL, found *problems) {
+	if !source.Renew {
+		return
+	}
+	verifier, err := signature.New(source.SignatureConfig(publicURL))
+	if err != nil || verifier.Renewal() != signature.RenewalImpossible {
+		return
+	}
+	for _, d := range l.destinations {
+		if slices.Contains(source.To, d.name) && d.config.SigningSecret == "" {
+			found.warn(prefix+"RENEW", "cannot be done: weir cannot replace the time that the scheme %s signs, "+
+				"so an application that checks it refuses late deliveries; set SIGNING_SECRET of the destination and let the application verify that signature",
+				source.Scheme)
+			return
+		}
+	}
+}

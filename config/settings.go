@@ -66,6 +66,7 @@ type Source struct {
 	verifyToken string
 	Hmac        hmac
 	tokenIn     string
+	Renew       bool // aged signatures are made anew where that can be done
 	AllowFrom   []netip.Prefix
 	To          []string
 	Status      int

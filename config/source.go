@@ -48,13 +48,16 @@ func (l loaded) resolveSource(source namedSource, found *problems) Source {
 		verifyToken: string(given.VerifyToken),
 		Hmac:        given.hmac(),
 		tokenIn:     string(given.TokenIn),
+		Renew:       given.Renew != "never",
 		AllowFrom:   given.AllowFrom,
 		To:          given.To,
 		Status:      int(given.Status),
 		DropHeaders: given.DropHeaders,
 	}
 	if !found.about(source.prefix) && !found.has("WEIR_PUBLIC_URL") {
-		checkSignature(source.prefix, resolved, l.publicURL(found), found)
+		public := l.publicURL(found)
+		checkSignature(source.prefix, resolved, public, found)
+		l.warnOfAge(source.prefix, resolved, public, found)
 	}
 	return resolved
 }
@@ -155,8 +158,10 @@ func (l loaded) checkIgnored(source namedSource, scheme string, found *problems)
 			l.refuse(source.prefix+v.Key, "is read by the scheme "+reader+" only, and this source's is "+scheme, found)
 		}
 	}
-	if !SignsTime(scheme) && l.env.has(source.prefix+"TOLERANCE") {
-		found.warn(source.prefix+"TOLERANCE", "has no effect: the scheme %s has no timestamp", scheme)
+	for _, suffix := range [...]string{"TOLERANCE", "RENEW"} {
+		if !SignsTime(scheme) && l.env.has(source.prefix+suffix) {
+			found.warn(source.prefix+suffix, "has no effect: the scheme %s has no timestamp", scheme)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -204,7 +205,11 @@ func (svc *Service) Close(ctx context.Context) error {
 
 // wire connects the dispatcher and the HTTP handlers with the open store.
 func (svc *Service) wire(ctx context.Context, c Config) error {
-	routes, err := svc.routes(c)
+	verifiers, err := svc.verifiers()
+	if err != nil {
+		return err
+	}
+	routes, err := svc.routes(c, svc.renewer(verifiers))
 	if err != nil {
 		return err
 	}
@@ -223,7 +228,7 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 	if err := svc.rememberAccepted(ctx); err != nil {
 		return err
 	}
-	inside, err := svc.handler(ctx)
+	inside, err := svc.handler(ctx, verifiers)
 	if err != nil {
 		return err
 	}
@@ -231,12 +236,44 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 	return nil
 }
 
+// verifiers returns the verifier of each source, by its name.
+func (svc *Service) verifiers() (map[string]*signature.Verifier, error) {
+	verifiers := map[string]*signature.Verifier{}
+	for _, s := range svc.settings.Sources {
+		verifier, err := signature.New(s.SignatureConfig(svc.settings.PublicURL))
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", s.Name, err)
+		}
+		verifiers[s.Name] = verifier
+	}
+	return verifiers, nil
+}
+
+// renewal makes the signature of an aged request anew: [outbound.Config.Renew].
+type renewal func(source string, header http.Header, body []byte, now time.Time) http.Header
+
+// renewer returns what renews the signatures of the sources that want it.
+func (svc *Service) renewer(verifiers map[string]*signature.Verifier) renewal {
+	verifiers = maps.Clone(verifiers)
+	for _, s := range svc.settings.Sources {
+		if !s.Renew {
+			delete(verifiers, s.Name)
+		}
+	}
+	return func(source string, header http.Header, body []byte, now time.Time) http.Header {
+		if verifier, found := verifiers[source]; found {
+			return verifier.Renew(header, body, now)
+		}
+		return nil
+	}
+}
+
 // routes returns the destinations with their clients.
-func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
+func (svc *Service) routes(c Config, renew renewal) ([]dispatch.Route, error) {
 	var routes []dispatch.Route
 	for _, d := range svc.settings.Destinations {
 		client, err := outbound.New(outbound.Config{
-			URL: d.URL.String(), Headers: d.Headers, SigningSecret: d.SigningSecret,
+			URL: d.URL.String(), Headers: d.Headers, SigningSecret: d.SigningSecret, Renew: renew,
 			Timeout: d.Policy.Timeout, Version: svc.version, Secrets: svc.settings.Secrets(),
 			Dial: c.Dial, Concurrency: d.Policy.Concurrency,
 		})
@@ -249,17 +286,14 @@ func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
 }
 
 // handler returns the HTTP side.
-func (svc *Service) handler(ctx context.Context) (http.Handler, error) {
+func (svc *Service) handler(ctx context.Context, verifiers map[string]*signature.Verifier) (http.Handler, error) {
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
 		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, Untold: svc.warnUntrustedProxy,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("client addresses: %w", err)
 	}
-	sources, allowances, err := svc.sources()
-	if err != nil {
-		return nil, err
-	}
+	sources, allowances := svc.sources(verifiers)
 	strangers := ratelimit.NewStrangers(svc.settings.RefusedRate)
 	pages, err := svc.pages(strangers)
 	if err != nil {
@@ -287,21 +321,17 @@ func (svc *Service) handler(ctx context.Context) (http.Handler, error) {
 }
 
 // sources returns the configured senders and their allowances.
-func (svc *Service) sources() (map[string]handler.Source, map[string]ratelimit.Source, error) {
+func (svc *Service) sources(verifiers map[string]*signature.Verifier) (map[string]handler.Source, map[string]ratelimit.Source) {
 	sources, allowances := map[string]handler.Source{}, map[string]ratelimit.Source{}
 	for _, s := range svc.settings.Sources {
-		verifier, err := signature.New(s.SignatureConfig(svc.settings.PublicURL))
-		if err != nil {
-			return nil, nil, fmt.Errorf("source %s: %w", s.Name, err)
-		}
-		sources[s.Name] = newSource(s, verifier)
+		sources[s.Name] = newSource(s, verifiers[s.Name])
 		per := ratelimit.PerSource
 		if s.Scheme == config.SchemeNone {
 			per = ratelimit.PerCaller
 		}
 		allowances[s.Name] = ratelimit.Source{Rates: s.Rate, Per: per}
 	}
-	return sources, allowances, nil
+	return sources, allowances
 }
 
 // newSource joins the settings of a source and its verifier.

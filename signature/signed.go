@@ -146,7 +146,8 @@ func known(marks []mark, entry string) (string, algorithm) {
 	return "", ""
 }
 
-// match tries every secret on every candidate, the current secret first.
+// match tries every secret on every candidate, the current secret first. It
+// leaves in the input the form of the address that was signed.
 func (s *signed) match(v *Verifier, in *input, candidates []candidate) (int, *refusal) {
 	addresses := s.addresses(in.url)
 	for _, key := range v.secrets {

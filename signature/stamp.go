@@ -27,6 +27,9 @@ type stampRule struct {
 	form   stampForm
 }
 
+// exists reports whether a time is signed at all.
+func (s stampRule) exists() bool { return s.header != "" || s.item != "" || s.member != "" }
+
 // entry reports whether an entry of the signature's list is the timestamp.
 func (s stampRule) entry(text string) (string, bool) {
 	if s.item == "" || len(text) < len(s.item) || text[:len(s.item)] != s.item {
