@@ -44,10 +44,12 @@ func grow(base time.Duration, factor float64, n int, limit time.Duration) time.D
 
 // backoff returns the wait before the next attempt of a delivery that has
 // failed n times before this one: uniform between the floor and
-// min(BACKOFF_MAX, BACKOFF·3ⁿ), which is full jitter with a floor.
+// min(BACKOFF_MAX, BACKOFF·3ⁿ), which is full jitter with a floor. Floor and
+// jitter hold for any setting: a BACKOFF of a millisecond waits for half a second
+// to a second.
 func backoff(p webhook.Policy, n int, chance Chance) time.Duration {
 	ceiling := grow(p.Backoff, backoffFactor, n, p.BackoffMax)
-	return between(min(backoffFloor, ceiling), ceiling, chance)
+	return between(backoffFloor, max(ceiling, 2*backoffFloor), chance)
 }
 
 // slowBackoff is backoff on the slow schedule.

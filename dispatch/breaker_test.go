@@ -129,23 +129,23 @@ func TestTheOpenTimeDoublesToTenMinutesAndIsRandom(t *testing.T) {
 	}
 }
 
-func TestArmMovesEveryProbeTimeAhead(t *testing.T) {
+func TestReservingAProbeMovesEveryProbeTimeAhead(t *testing.T) {
 	in := opened()
 	d := in.To.WithHold(webhook.Hold{Reason: webhook.HoldQuota, Until: noon}).WithHold(webhook.Hold{Reason: webhook.HoldRetryAfter, Until: noon, Step: 2})
 	now := noon.Add(time.Hour)
-	armed := dispatch.Arm(d, now, webhook.ID{1})
+	reserved := dispatch.ReserveProbe(d, now, webhook.ID{1})
 	for reason, want := range map[webhook.HoldReason]time.Duration{webhook.HoldQuota: 15 * time.Minute, webhook.HoldRetryAfter: 16 * time.Second} {
-		if h, _ := armed.Hold(reason); h.Until.Sub(now) != want || h.Probes != 1 {
+		if h, _ := reserved.Hold(reason); h.Until.Sub(now) != want || h.Probes != 1 {
 			t.Errorf("%s: next probe after %s, %d probes", reason, h.Until.Sub(now), h.Probes)
 		}
 	}
-	if wait := armed.Breaker.Until.Sub(now); wait != 30*time.Second || armed.Breaker.Trials != 1 {
+	if wait := reserved.Breaker.Until.Sub(now); wait != 30*time.Second || reserved.Breaker.Trials != 1 {
 		t.Errorf("breaker: next trial after %s", wait)
 	}
 	if h, _ := d.Hold(webhook.HoldQuota); h.Probes != 0 {
-		t.Error("Arm has changed the value it was given")
+		t.Error("ReserveProbe has changed the value it was given")
 	}
-	if gate := dispatch.Check(armed, policy("app"), now); gate.Probe {
+	if gate := dispatch.Check(reserved, policy("app"), now); gate.Probe {
 		t.Error("a second probe may go")
 	}
 }

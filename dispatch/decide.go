@@ -35,9 +35,8 @@ func Decide(in Sent, chance Chance) webhook.Record {
 		to = decideDestination(in, row, chance)
 	}
 	to.Rev++
-	cost := spends(in, row)
-	delivery := decideDelivery(in, row, cost, chance)
-	line := attempt(in, cost, delivery)
+	delivery := decideDelivery(in, row, chance)
+	line := history(in, delivery)
 	line.NextAttemptAt = expected(in, row, to, delivery)
 	return webhook.Record{
 		Attempt:  line,
@@ -46,26 +45,15 @@ func Decide(in Sent, chance Chance) webhook.Record {
 	}
 }
 
-// spending says whether an attempt counts against the allowance.
-type spending int
-
-const (
-	unspent spending = iota
-	spent
-)
-
 // spends applies the rules of the table's column: probes, requests that weir
 // cut itself, and failures with a hint spend nothing.
-func spends(in Sent, row Row) spending {
+func spends(in Sent, row Row) bool {
 	hinted := row.Vote == Failure && in.Answer.Hint.Given()
-	if in.Probe || in.Answer.Cut || hinted || !row.Spends {
-		return unspent
-	}
-	return spent
+	return row.Spends && !in.Probe && !in.Answer.Cut && !hinted
 }
 
-// attempt is the line in the delivery's history.
-func attempt(in Sent, s spending, delivery webhook.Delivery) *webhook.Attempt {
+// history is the line in the delivery's history.
+func history(in Sent, delivery webhook.Delivery) *webhook.Attempt {
 	return &webhook.Attempt{
 		Number:   in.Number,
 		At:       webhook.Ceil(in.At),
@@ -73,7 +61,7 @@ func attempt(in Sent, s spending, delivery webhook.Delivery) *webhook.Attempt {
 		SentTo:   in.To.Name,
 		Outcome:  in.Answer.Outcome,
 		Status:   in.Answer.Status,
-		Spent:    s == spent,
+		Spent:    delivery.Spent > in.Delivery.Spent,
 		Probe:    in.Probe,
 		Hint:     in.Answer.Hint,
 		Rule:     in.Answer.Rule,
@@ -106,11 +94,10 @@ func expected(in Sent, row Row, to webhook.Destination, d webhook.Delivery) time
 // decideDelivery is the delivery's side of the table. A wait that belongs to the
 // destination is in its hold alone: the delivery stays due, so that it goes as
 // soon as the hold ends, by whatever ends it.
-func decideDelivery(in Sent, row Row, s spending, chance Chance) webhook.Delivery {
+func decideDelivery(in Sent, row Row, chance Chance) webhook.Delivery {
 	d := in.Delivery
 	d.Attempts, d.Forced = in.Number, false
-	failures := d.Spent
-	if s == spent {
+	if spends(in, row) {
 		d.Spent++
 	}
 	if in.Answer.Cut {
@@ -123,12 +110,12 @@ func decideDelivery(in Sent, row Row, s spending, chance Chance) webhook.Deliver
 	case Die:
 		return finish(d, webhook.Dead, row.Reason, in.Answer.At)
 	case SlowTries:
-		return slowTry(d, s, in, chance)
+		return slowTry(d, in, chance)
 	case Backoff:
 		if d.Spent >= in.Policy.MaxAttempts {
 			return finish(d, webhook.Dead, webhook.DeadExhausted, in.Answer.At)
 		}
-		d.NextAttemptAt = webhook.Ceil(in.Answer.At.Add(backoffAfter(in, failures, chance)))
+		d.NextAttemptAt = webhook.Ceil(in.Answer.At.Add(backoffAfter(in, chance)))
 	case Wait:
 		d.NextAttemptAt = in.Answer.At
 	}
@@ -138,7 +125,8 @@ func decideDelivery(in Sent, row Row, s spending, chance Chance) webhook.Deliver
 // backoffAfter is the delivery's own wait. What the answer asked for is not in
 // it: that is a hold of the destination, which may be resumed, or leave the
 // delivery to the fallback.
-func backoffAfter(in Sent, failures int, chance Chance) time.Duration {
+func backoffAfter(in Sent, chance Chance) time.Duration {
+	failures := in.Delivery.Spent
 	if in.Answer.Slow {
 		return slowBackoff(failures, chance)
 	}
@@ -147,8 +135,8 @@ func backoffAfter(in Sent, failures int, chance Chance) time.Duration {
 
 // slowTry is the fate of a delivery whose address seems wrong: two more tries,
 // far apart.
-func slowTry(d webhook.Delivery, s spending, in Sent, chance Chance) webhook.Delivery {
-	if s == spent {
+func slowTry(d webhook.Delivery, in Sent, chance Chance) webhook.Delivery {
+	if d.Spent > in.Delivery.Spent {
 		d.Misdirected++
 	}
 	if d.Misdirected > len(misdirectedWaits) || d.Spent >= in.Policy.MaxAttempts {
@@ -204,7 +192,7 @@ func vote(in Sent, row Row, chance Chance) webhook.Destination {
 	return to
 }
 
-// probing reports whether the request was the probe of a hold that stands.
+// probing reports whether the request was the probe of a hold that applies.
 func probing(in Sent, reason webhook.HoldReason) bool {
 	_, held := in.To.Hold(reason)
 	return in.Probe && held

@@ -297,13 +297,23 @@ func TestBackoffNeverOverflowsAndNeverHurries(t *testing.T) {
 					in.Policy.Backoff, in.Policy.BackoffMax, in.Policy.MaxAttempts = base, limit, 1<<62
 					in.Delivery.Spent = spent
 					wait := dispatch.Decide(in, chance).Delivery.NextAttemptAt.Sub(noon)
-					least := min(500*time.Millisecond, base, limit)
-					if most := max(limit, least); wait < least || wait > most+time.Millisecond {
+					const least = 500 * time.Millisecond
+					if most := max(limit, 2*least); wait < least || wait > most+time.Millisecond {
 						t.Errorf("base %s, cap %s, spent %d: waits %s", base, limit, spent, wait)
 					}
 				}
 			}
 		}
+	}
+}
+
+// TestBackoffHasJitterForAnySetting: destinations that failed together must not
+// be tried in step.
+func TestBackoffHasJitterForAnySetting(t *testing.T) {
+	in := sent(unavailable)
+	in.Policy.Backoff, in.Policy.BackoffMax = time.Millisecond, time.Millisecond
+	if least, most := dispatch.Decide(in, never).Delivery.NextAttemptAt, dispatch.Decide(in, always).Delivery.NextAttemptAt; most.Sub(least) < 400*time.Millisecond {
+		t.Errorf("from %s to %s", least, most)
 	}
 }
 

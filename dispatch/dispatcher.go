@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"weir/webhook"
@@ -42,8 +41,8 @@ type Config struct {
 	// Start says how the process before this one ended: only after a clean
 	// stop every request that it sent has been counted.
 	Start Start
-	// Departures notes what is out; nil keeps no notes.
-	Departures Departures
+	// InFlightLog notes the attempts that are out; nil keeps no log.
+	InFlightLog InFlightLog
 	// MaxBytes bounds the bodies that are in flight at once, in all
 	// destinations together. A single larger body still goes, alone.
 	MaxBytes int64
@@ -53,6 +52,21 @@ type Config struct {
 	// Observe is called after each recorded step, by several goroutines at
 	// once. It must not block.
 	Observe func(Observation)
+}
+
+// lostAttempts counts the attempts that were out at a crash and may have gone to
+// a destination: its own, and those of the destinations that fall back on it. It
+// reports false where the in-flight log cannot tell.
+func (c Config) lostAttempts(destination string) (lost int, known bool) {
+	known = true
+	for _, route := range c.Routes {
+		if route.Policy.Name == destination || route.Policy.Fallback == destination {
+			attempts, all := c.InFlightLog.Left(route.Policy.Name)
+			lost += attempts
+			known = known && all
+		}
+	}
+	return lost, known
 }
 
 // Start says how the process before this one ended.
@@ -93,23 +107,23 @@ type Dispatcher struct {
 // them once Run is called.
 func New(ctx context.Context, c Config) (*Dispatcher, error) {
 	d := &Dispatcher{byName: map[string]*owner{}}
-	if c.Departures == nil {
-		c.Departures = noDepartures{}
+	if c.InFlightLog == nil {
+		c.InFlightLog = noLog{}
 	}
-	room := &bytesInFlight{limit: c.MaxBytes}
+	bytes := &byteBudget{limit: c.MaxBytes}
 	for _, route := range c.Routes {
 		o, err := newOwner(ctx, c, route)
 		if err != nil {
 			return nil, fmt.Errorf("take over destination %s: %w", route.Policy.Name, err)
 		}
-		o.room = room
+		o.bytes = bytes
 		d.owners = append(d.owners, o)
 		d.byName[route.Policy.Name] = o
 	}
-	for _, guest := range d.owners {
-		if host, ok := d.byName[guest.policy.Fallback]; ok {
-			host.feeds = append(host.feeds, newFeed(guest))
-			guest.host = host
+	for _, o := range d.owners {
+		if fallback, ok := d.byName[o.policy.Fallback]; ok {
+			fallback.backlogs = append(fallback.backlogs, newBacklog(o))
+			o.fallback = fallback
 		}
 	}
 	return d, nil
@@ -146,7 +160,7 @@ func (d *Dispatcher) Wake(names ...string) {
 	}
 }
 
-// Status returns a destination as it stands at now.
+// Status returns a destination as it applies at now.
 func (d *Dispatcher) Status(name string, now time.Time) (webhook.Status, error) {
 	o, ok := d.byName[name]
 	if !ok {
@@ -206,40 +220,12 @@ const stuckAfter = 45 * time.Second
 
 // Stuck names the destinations whose loops have not turned for 45 s: blocked
 // or gone.
-func (d *Dispatcher) Stuck(now time.Time) []string {
+func (d *Dispatcher) Stuck() []string {
 	var names []string
 	for _, o := range d.owners {
-		if turned := o.turned.Load(); turned != 0 && now.Sub(time.UnixMilli(turned)) > stuckAfter {
+		if o.stuck() {
 			names = append(names, o.policy.Name)
 		}
 	}
 	return names
 }
-
-// bytesInFlight bounds the bodies of all requests that are out.
-type bytesInFlight struct {
-	limit int64
-	used  atomic.Int64
-}
-
-// take reserves n bytes if they fit, or if nothing else is reserved.
-func (b *bytesInFlight) take(n int64) bool {
-	for {
-		used := b.used.Load()
-		if used > 0 && used+n > b.limit {
-			return false
-		}
-		if b.used.CompareAndSwap(used, used+n) {
-			return true
-		}
-	}
-}
-
-// fits reports whether take would succeed.
-func (b *bytesInFlight) fits(n int64) bool {
-	used := b.used.Load()
-	return used == 0 || used+n <= b.limit
-}
-
-// give returns n bytes.
-func (b *bytesInFlight) give(n int64) { b.used.Add(-n) }

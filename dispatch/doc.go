@@ -7,18 +7,28 @@
 // requests in any window than RATE allows, never more than RETRY_BUDGET
 // requests in its window that are not a delivery's first, never more than
 // CONCURRENCY in flight, never two for one delivery at once, never one before
-// a time that the destination asked for, and while a hold stands or the
+// a time that the destination asked for, and while a hold applies or the
 // breaker is open one probe per interval. Every delivery ends with a reason or
 // waits with a reason and a time.
 //
 // # Vocabulary
 //
-// An owner is the goroutine that serves one destination: it takes what is due,
-// asks the gates, sends, decides and records. [Check] is the gates, [Decide]
-// the decision; both are pure functions over a [webhook.Destination] value
-// that take the time and chance as arguments. A probe is the single request
-// that finds out whether a hold still stands. A guest is a delivery of another
-// destination that is held and names this one as its fallback.
+// An owner is the goroutine that serves one destination. Its steps for one
+// delivery are in the files of their names, in this order:
+//
+//	owner.go    wait until something may be due
+//	gates.go    may a request leave now, and of which kind? ([Check])
+//	pick.go     which delivery is next?
+//	reserve.go  count its request before it leaves
+//	send.go     send it and wait for the answer
+//	decide.go   what does the answer mean? ([Decide])
+//	record.go   commit the attempt, the delivery and the gates
+//
+// [Check] and [Decide] are pure functions over a [webhook.Destination] value that
+// take the time and chance as arguments. A probe is the single request that finds
+// out whether a hold still applies. A backlog is the due work of one destination;
+// a delivery is borrowed when its destination is held and it is sent to the
+// fallback instead.
 //
 // # What happens to an answer
 //

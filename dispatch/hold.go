@@ -98,25 +98,3 @@ func hold(d webhook.Destination, in Sent, reason webhook.HoldReason, chance Chan
 func needsOperator(reason webhook.HoldReason) bool {
 	return reason != webhook.HoldRetryAfter && reason != webhook.HoldQuota
 }
-
-// Arm returns the destination as it must be saved before a probe leaves: the
-// next one may go only an interval later. A probe that is lost in a crash has
-// then used its interval, and another can follow.
-func Arm(d webhook.Destination, now time.Time, delivery webhook.ID) webhook.Destination {
-	holds := make([]webhook.Hold, 0, len(d.Holds))
-	for _, h := range d.Holds {
-		if probed(h.Reason) {
-			h.Probes++
-			h.Until = webhook.Later(h.Until, webhook.Ceil(now.Add(interval(h))))
-		}
-		holds = append(holds, h)
-	}
-	d.Holds = holds
-	if d.Breaker.Open() {
-		d.Breaker.Trials++
-		d.Breaker.Until = webhook.Later(d.Breaker.Until, webhook.Ceil(now.Add(openFor(d.Breaker))))
-	}
-	d.LastProbed = delivery
-	d.Rev++
-	return d
-}

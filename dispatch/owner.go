@@ -21,8 +21,8 @@ const (
 	shortestSleep = time.Millisecond
 	// storeAgain is the wait after the store could not be read or written.
 	storeAgain = time.Second
-	// lastWords bounds the recording of what was cut while stopping.
-	lastWords = 5 * time.Second
+	// lastCommit bounds the recording of what was cut while stopping.
+	lastCommit = 5 * time.Second
 	// startRamp is how far a ramp has come at a start: nobody has refused
 	// anything, so it begins with four requests per second.
 	startRamp = 2 * time.Second
@@ -36,27 +36,30 @@ type owner struct {
 	sender Sender
 	queue  Queue
 	ledger Ledger
-	// departures notes what is out.
-	departures Departures
-	room       *bytesInFlight
-	chance     Chance
-	log        *slog.Logger
-	observe    func(Observation)
-	// host is the owner of the fallback, if there is one.
-	host *owner
+	// inFlightLog notes the attempts that are out.
+	inFlightLog InFlightLog
+	bytes       *byteBudget
+	chance      Chance
+	log         *slog.Logger
+	observe     func(Observation)
+	// fallback is the owner of the fallback, if there is one.
+	fallback *owner
 
 	// wake has room for one: a hint that something changed. Losing a second
 	// one loses nothing.
 	wake chan struct{}
-	// turned is when the loop last began a turn, in Unix milliseconds.
-	turned atomic.Int64
+	// turned is how long after created the loop last began a turn, in
+	// nanoseconds: the wall clock may jump, and elapsed time must not. Zero
+	// before the first turn.
+	created time.Time
+	turned  atomic.Int64
 
 	// These belong to the loop.
-	feeds      []*feed // its own first, then those of its guests
+	backlogs   []*backlog // its own first, then those that it may borrow from
 	nextExpiry time.Time
 	attempts   sync.WaitGroup
 
-	// mu guards the rest; it is never held across a call into another room.
+	// mu guards the rest; it is never held across a call into another package.
 	mu   sync.Mutex
 	dest webhook.Destination
 	// claimed are this destination's deliveries whose requests are out,
@@ -68,14 +71,12 @@ type owner struct {
 	out        int
 	unrecorded int
 	probing    bool
-	suspects   suspects
-	// moved is when a slot that is not an express one was last taken or
-	// given back.
-	moved time.Time
-	// quick is when a quick answer last came.
-	quick time.Time
-	// changed says that lanes must be read again; dueAgain says for the home
-	// of each feed when a delivery that goes on falls due.
+	express    expressSlots
+	// possiblySent counts the first sends after a crash that may be repeats,
+	// where the in-flight log cannot tell which they are.
+	possiblySent possiblySent
+	// changed says that queues must be read again; dueAgain says for the
+	// source of each backlog when a delivery that goes on falls due.
 	changed  bool
 	dueAgain map[*owner]time.Time
 	fatal    error
@@ -89,19 +90,24 @@ func newOwner(ctx context.Context, c Config, route Route) (*owner, error) {
 	}
 	o := &owner{
 		policy: route.Policy, sender: route.Sender,
-		queue: c.Queue, ledger: c.Ledger, departures: c.Departures,
+		queue: c.Queue, ledger: c.Ledger, inFlightLog: c.InFlightLog,
 		chance: c.Chance, log: c.Log, observe: c.Observe,
+		created:  time.Now(),
 		wake:     make(chan struct{}, 1),
 		claimed:  map[webhook.ID]struct{}{},
 		dueAgain: map[*owner]time.Time{},
 	}
-	o.feeds = []*feed{newFeed(o)}
+	o.backlogs = []*backlog{newBacklog(o)}
 	now := webhook.Ceil(time.Now())
-	if c.Start == AfterStop {
+	lost, known := c.lostAttempts(route.Policy.Name)
+	switch {
+	case c.Start == AfterStop:
 		o.dest = TakeOver(stored, route.Policy, now)
-	} else {
-		o.dest = Recover(stored, route.Policy, now)
-		o.suspects = newSuspects(route.Policy, now)
+	case known:
+		o.dest = Recover(stored, route.Policy, now, lost)
+	default:
+		o.dest = Recover(stored, route.Policy, now, mostUnrecorded(route.Policy))
+		o.possiblySent = newPossiblySent(route.Policy, now)
 	}
 	if err := o.spreadBacklog(ctx, now); err != nil {
 		return nil, err
@@ -167,21 +173,21 @@ func (o *owner) sleep(ctx context.Context, until time.Time) {
 // turn sends what may be sent now and returns when to look again; zero when
 // only a hint can bring more work.
 func (o *owner) turn(ctx, hard context.Context) (time.Time, error) {
-	o.turned.Store(time.Now().UnixMilli())
+	o.noteTurn()
 	if err := o.failure(); err != nil {
 		return time.Time{}, err
 	}
 	if o.takeHints() {
-		for _, f := range o.feeds {
-			f.refresh()
+		for _, b := range o.backlogs {
+			b.refresh()
 		}
 	}
 	next, err := o.expire(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	for _, f := range o.feeds {
-		until, err := o.serve(ctx, hard, f)
+	for _, b := range o.backlogs {
+		until, err := o.serve(ctx, hard, b)
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -190,12 +196,21 @@ func (o *owner) turn(ctx, hard context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// takeHints reports whether lanes must be read again.
+// noteTurn notes that the loop is alive.
+func (o *owner) noteTurn() { o.turned.Store(max(int64(time.Since(o.created)), 1)) }
+
+// stuck reports whether the loop has begun and not turned for too long.
+func (o *owner) stuck() bool {
+	turned := time.Duration(o.turned.Load())
+	return turned != 0 && time.Since(o.created)-turned > stuckAfter
+}
+
+// takeHints reports whether queues must be read again.
 func (o *owner) takeHints() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, f := range o.feeds {
-		f.retries.next = sooner(f.retries.next, o.dueAgain[f.home])
+	for _, b := range o.backlogs {
+		b.retries.next = sooner(b.retries.next, o.dueAgain[b.source])
 	}
 	clear(o.dueAgain)
 	changed := o.changed
@@ -203,30 +218,30 @@ func (o *owner) takeHints() bool {
 	return changed
 }
 
-// serve sends from one feed until a gate closes or nothing is due, and returns
+// serve sends from one backlog until a gate closes or nothing is due, and returns
 // when to look again.
-func (o *owner) serve(ctx, hard context.Context, f *feed) (time.Time, error) {
+func (o *owner) serve(ctx, hard context.Context, b *backlog) (time.Time, error) {
 	for ctx.Err() == nil {
 		now := webhook.Floor(time.Now())
-		o.turned.Store(now.UnixMilli()) // a turn goes on for as long as there is work
-		pass, until := o.pass(f, now)
-		if pass == closed {
+		o.noteTurn() // a turn goes on for as long as there is work
+		slot, until := o.nextSlot(b, now)
+		if slot == noSlot {
 			return until, nil
 		}
-		delivery, found, err := o.pick(ctx, f, pass)
+		delivery, found, err := o.pick(ctx, b, slot)
 		if err != nil {
 			return time.Time{}, err
 		}
 		if !found {
-			return sooner(until, f.nextDue(now)), nil
+			return sooner(until, b.nextDue(now)), nil
 		}
-		f.take(delivery.EventID)
-		launched, err := o.launch(ctx, hard, flight{home: f.home, delivery: delivery, pass: pass})
+		b.remove(delivery.EventID)
+		begun, err := o.begin(ctx, hard, attempt{source: b.source, delivery: delivery, slot: slot})
 		if err != nil {
 			return time.Time{}, err
 		}
-		if !launched {
-			f.refresh() // the gates have changed since they were asked
+		if !begun {
+			b.refresh() // the gates have changed since they were asked
 		}
 	}
 	return time.Time{}, nil
@@ -284,10 +299,10 @@ func (o *owner) wakeUp() {
 
 // readers are the owners that read this destination's due work.
 func (o *owner) readers() []*owner {
-	if o.host == nil {
+	if o.fallback == nil {
 		return []*owner{o}
 	}
-	return []*owner{o, o.host}
+	return []*owner{o, o.fallback}
 }
 
 // nudge ends the loop's sleep.
@@ -332,16 +347,16 @@ func (o *owner) inFlight() []webhook.ID {
 	return ids
 }
 
-// flies reports whether a delivery is claimed.
-func (o *owner) flies(id webhook.ID) bool {
+// isClaimed reports whether a delivery is in flight.
+func (o *owner) isClaimed(id webhook.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, out := o.claimed[id]
 	return out
 }
 
-// notInFlight drops the deliveries whose requests are out.
-func (o *owner) notInFlight(list []webhook.Delivery) []webhook.Delivery {
+// notClaimed drops the deliveries whose requests are out.
+func (o *owner) notClaimed(list []webhook.Delivery) []webhook.Delivery {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	kept := list[:0]

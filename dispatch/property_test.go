@@ -34,10 +34,10 @@ type referee struct {
 	out      map[webhook.ID]bool
 	// notBefore is the latest time that an answer has asked for.
 	notBefore time.Time
-	// gates tells what stands at the destination when a request arrives.
+	// gates tells what applies at the destination when a request arrives.
 	gates func() webhook.Destination
 	// lastProbe is the last request that came while a hold or the breaker
-	// stood, and began is since when that has been so.
+	// was active, and began is since when that has been so.
 	lastProbe time.Time
 	mood      int
 	moodUntil time.Time
@@ -126,7 +126,7 @@ func (r *referee) within(name string, rate webhook.Rate, times []time.Time, now 
 	}
 }
 
-// probes checks that while a hold or the breaker stands, requests come at
+// probes checks that while a hold or the breaker applies, requests come at
 // least the shortest interval apart.
 func (r *referee) probes(now time.Time) {
 	d := r.gates()

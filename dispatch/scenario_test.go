@@ -82,10 +82,10 @@ func TestB4ALoneEventIsTakenAtOnce(t *testing.T) {
 	})
 }
 
-// TestB4WhatFallsDueBeforeItHasLandedIsTaken: an attempt lands
+// TestB4WhatFallsDueBeforeItsAttemptIsDoneIsTaken: an attempt is done
 // late, its delivery falls due again meanwhile, and another event wakes the loop
 // in between.
-func TestB4WhatFallsDueBeforeItHasLandedIsTaken(t *testing.T) {
+func TestB4WhatFallsDueBeforeItsAttemptIsDoneIsTaken(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *ledger) {
 		sink := record(func(n int, _ webhook.Job) (webhook.Answer, time.Duration) {
 			if n == 0 {
@@ -484,7 +484,7 @@ func TestB35APanicInOneDelivery(t *testing.T) {
 	})
 }
 
-// TestAGoneDestinationWaitsForAPerson, and MAX_AGE ends what waits for ever.
+// TestAGoneDestinationWaitsForAPerson, and MAX_AGE ends what waits forever.
 func TestAGoneDestinationWaitsForAPerson(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *ledger) {
 		sink := record(func(n int, _ webhook.Job) (webhook.Answer, time.Duration) {

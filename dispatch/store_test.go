@@ -25,8 +25,8 @@ type ledger struct {
 	history    map[string][]webhook.Attempt
 	gates      map[string]webhook.Destination
 	seq        uint64
-	// departures are the notes that outlive a crash; nil for none.
-	departures dispatch.Departures
+	// inFlightLog outlives a crash; nil for none.
+	inFlightLog dispatch.InFlightLog
 }
 
 func newLedger(t *testing.T) *ledger {
@@ -89,7 +89,7 @@ func (l *ledger) all() []webhook.Delivery {
 type process struct {
 	*ledger
 	dead atomic.Bool
-	// lag is how long an attempt takes to land after its commit.
+	// lag is how long an attempt takes to be done after its commit.
 	lag time.Duration
 }
 

@@ -62,7 +62,7 @@ func TestB79ABlockedLoopShowsWithinAMinute(t *testing.T) {
 		// All is well for ten minutes, though a downstream is down.
 		for range 600 {
 			<-time.After(time.Second)
-			if stuck := d.Stuck(time.Now()); len(stuck) > 0 {
+			if stuck := d.Stuck(); len(stuck) > 0 {
 				t.Fatalf("stuck without a reason: %v", stuck)
 			}
 		}
@@ -71,12 +71,12 @@ func TestB79ABlockedLoopShowsWithinAMinute(t *testing.T) {
 			l.accept(10, "app")
 		}
 		d.Wake("app")
-		took := until(t, 2*time.Minute, func() bool { return slices.Equal(d.Stuck(time.Now()), []string{"app"}) })
+		took := until(t, 2*time.Minute, func() bool { return slices.Equal(d.Stuck(), []string{"app"}) })
 		if took > time.Minute {
 			t.Errorf("a blocked loop shows after %s", took)
 		}
 		close(queue.open)
-		until(t, 5*time.Second, func() bool { return len(d.Stuck(time.Now())) == 0 })
+		until(t, 5*time.Second, func() bool { return len(d.Stuck()) == 0 })
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -118,7 +118,7 @@ func TestALoopThatNeverRestsIsNotTakenForABlockedOne(t *testing.T) {
 		}
 		d.Wake("app")
 		until(t, 20*time.Minute, func() bool {
-			if stuck := d.Stuck(time.Now()); len(stuck) > 0 {
+			if stuck := d.Stuck(); len(stuck) > 0 {
 				t.Fatalf("%v are taken for blocked with %d ended", stuck, l.count(webhook.Dead))
 			}
 			return l.count(webhook.Dead) == 50

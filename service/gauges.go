@@ -19,7 +19,7 @@ const stopReadTimeout = 5 * time.Second
 func (svc *Service) readGauges(ctx context.Context) {
 	now := webhook.Ceil(time.Now())
 	svc.meters.SetService(metrics.Service{Ready: svc.ready(ctx) == nil, Inflight: svc.inflight.Used()}, now)
-	stuck := svc.dispatcher.Stuck(now)
+	stuck := svc.dispatcher.Stuck()
 	for _, name := range svc.dispatcher.Names() {
 		svc.meters.SetStuck(name, slices.Contains(stuck, name))
 		svc.readDestination(ctx, name, now)

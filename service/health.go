@@ -27,7 +27,7 @@ func (svc *Service) ready(ctx context.Context) error {
 func (svc *Service) flow(ctx context.Context) []string {
 	now := webhook.Ceil(time.Now())
 	var reasons []string
-	for _, name := range svc.dispatcher.Stuck(now) {
+	for _, name := range svc.dispatcher.Stuck() {
 		reasons = append(reasons, fmt.Sprintf("destination %s: its delivery loop is stuck", name))
 	}
 	for _, name := range svc.dispatcher.Names() {

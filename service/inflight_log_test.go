@@ -27,27 +27,65 @@ func TestB13WhatIsOutIsKnownAfterACrash(t *testing.T) {
 	name := strings.Repeat("n", 40) // the longest there is
 	first, second, third := webhook.ID{1}, webhook.ID{2}, webhook.ID{3}
 	d := openNotes(t, database)
-	d.Leave(first, name, 1)
-	d.Leave(second, "app", 7)
-	d.Leave(second, "other", 1)
-	d.Land(second, "other")
-	d.Leave(third, "app", 2) // takes the slot that is free again
+	d.Begin(first, name, 1)
+	d.Begin(second, "app", 7)
+	d.Begin(second, "other", 1)
+	d.End(second, "other")
+	d.Begin(third, "app", 2) // takes the slot that is free again
 	d = openNotes(t, database)
 	for _, want := range []struct {
 		event       webhook.ID
 		destination string
 		number      int
 	}{{first, name, 1}, {second, "app", 7}, {second, "other", 0}, {third, "app", 2}, {third, name, 0}} {
-		if got := d.Lost(want.event, want.destination); got != want.number {
+		if got := d.Unfinished(want.event, want.destination); got != want.number {
 			t.Errorf("%v at %s: %d was lost, want %d", want.event, want.destination, got, want.number)
 		}
 	}
-	d.Leave(first, name, 2)
-	if got := openNotes(t, database).Lost(first, name); got != 2 {
+	d.Begin(first, name, 2)
+	if got := openNotes(t, database).Unfinished(first, name); got != 2 {
 		t.Errorf("after a second crash %d was lost, want 2", got)
 	}
-	if info, err := os.Stat(database + "-departures"); err != nil || info.Size() != 3*slotSize {
-		t.Errorf("%v, %v; want three slots", info, err)
+	if info, err := os.Stat(database + "-departures"); err != nil || info.Size() != 4*slotSize {
+		t.Errorf("%v, %v; want a head and three slots", info, err)
+	}
+}
+
+// TestTheInFlightLogSaysWhetherItIsComplete: after a killed process it is; after
+// another boot, and where an attempt could not be noted, it is not.
+func TestTheInFlightLogSaysWhetherItIsComplete(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		damage func(d *inFlightLog)
+		left   int
+		all    bool
+	}{
+		"a killed process": {func(*inFlightLog) {}, 2, true},
+		"another boot":     {func(d *inFlightLog) { d.writeHead("00000000-0000-0000-0000-000000000000") }, 2, false},
+		"a file that cannot be written": {func(d *inFlightLog) {
+			path := d.file.Name()
+			d.file.Close()
+			d.file, _ = os.Open(path) // for reading only
+			d.Begin(webhook.ID{9}, "app", 1)
+			d.file, _ = os.OpenFile(path, os.O_RDWR, 0)
+			d.writeHead("")
+		}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			database := filepath.Join(t.TempDir(), "weir.db")
+			d := openNotes(t, database)
+			if left, all := d.Left("app"); left != 0 || !all {
+				t.Errorf("new: %d, %t", left, all)
+			}
+			d.Begin(webhook.ID{1}, "app", 1)
+			d.Begin(webhook.ID{2}, "app", 3)
+			d.Begin(webhook.ID{3}, "other", 1)
+			c.damage(d)
+			left, all := openNotes(t, database).Left("app")
+			if left != c.left || all != c.all {
+				t.Errorf("%d left, all %t; want %d, %t", left, all, c.left, c.all)
+			}
+		})
 	}
 }
 
@@ -55,15 +93,15 @@ func TestNotesThatAreNotNeededAreRemoved(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "weir.db")
 	d := openNotes(t, database)
-	d.Leave(webhook.ID{1}, "app", 1)
+	d.Begin(webhook.ID{1}, "app", 1)
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
 	d = openNotes(t, database)
-	if got := d.Lost(webhook.ID{1}, "app"); got != 1 {
+	if got := d.Unfinished(webhook.ID{1}, "app"); got != 1 {
 		t.Errorf("%d is out, want 1", got)
 	}
-	d.Land(webhook.ID{1}, "app")
+	d.End(webhook.ID{1}, "app")
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,13 +120,13 @@ func FuzzDeparturesOfAnyFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		d := openNotes(t, database)
-		d.Leave(webhook.ID{9}, "app", 4)
+		d.Begin(webhook.ID{9}, "app", 4)
 		again := openNotes(t, database)
-		if got := again.Lost(webhook.ID{9}, "app"); got != 4 {
+		if got := again.Unfinished(webhook.ID{9}, "app"); got != 4 {
 			t.Errorf("%d was lost, want 4", got)
 		}
 		for out, number := range d.lost {
-			if got := again.Lost(out.event, out.destination); number < 0 || out != (departure{webhook.ID{9}, "app"}) && got != number {
+			if got := again.Unfinished(out.event, out.destination); number < 0 || out != (departure{webhook.ID{9}, "app"}) && got != number {
 				t.Errorf("%v: %d and then %d", out, number, got)
 			}
 		}

@@ -218,7 +218,7 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 		start = dispatch.AfterStop
 	}
 	svc.dispatcher, err = dispatch.New(ctx, dispatch.Config{
-		Queue: watchedStore{svc.store, svc}, Ledger: svc.store, Departures: svc.inFlightLog, Routes: routes, Start: start,
+		Queue: watchedStore{svc.store, svc}, Ledger: svc.store, InFlightLog: svc.inFlightLog, Routes: routes, Start: start,
 		MaxBytes: maxBodiesOut, Chance: rand.Float64, Log: svc.log, Observe: svc.sent,
 	})
 	if err != nil {

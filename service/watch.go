@@ -72,7 +72,7 @@ func (svc *Service) loadCadences(ctx context.Context) {
 func (svc *Service) watchHolds(now time.Time) {
 	svc.alerter.SetActive(alert.Hold, svc.holdsForPerson(now), now)
 	var stuck []alert.Active
-	for _, name := range svc.dispatcher.Stuck(now) {
+	for _, name := range svc.dispatcher.Stuck() {
 		stuck = append(stuck, alert.Active{Condition: alert.Condition{Kind: alert.Stuck, Subject: name},
 			Text: fmt.Sprintf("destination %s: its delivery loop is stuck; nothing is delivered", name)})
 	}

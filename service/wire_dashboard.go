@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"weir/dashboard"
 	"weir/dispatch"
@@ -15,7 +16,7 @@ func (svc *Service) pages(strangers dashboard.Strangers) (http.Handler, error) {
 		Strangers: strangers,
 		Events:    svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, Operator: watchedStore{svc.store, svc},
 		Destinations: watchedDispatcher{svc.dispatcher, svc}, Wake: svc.dispatcher.Wake, Waiting: dispatch.Waiting,
-		Minutes: svc.stats.Minutes, Since: svc.stats.Since(), Stuck: svc.dispatcher.Stuck, StallAfter: svc.settings.StallAfter,
+		Minutes: svc.stats.Minutes, Since: svc.stats.Since(), Stuck: func(time.Time) []string { return svc.dispatcher.Stuck() }, StallAfter: svc.settings.StallAfter,
 		Version: svc.version, Log: svc.log, Signatures: map[string]string{},
 	}
 	if len(svc.settings.APITokens) > 0 {

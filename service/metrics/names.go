@@ -102,7 +102,7 @@ func Families() []Family {
 		{metricNeedsOperator, kindGauge, "destination", "1 while a hold needs a person."},
 		{metricLastSuccess, kindGauge, "destination", "When the destination last took a delivery, in Unix time; 0 is never."},
 		{metricRetriesLeft, kindGauge, "destination", "Free places in the window of RETRY_BUDGET."},
-		{metricStuck, kindGauge, "destination", "1 when the destination's dispatch loop does not turn."},
+		{metricStuck, kindGauge, "destination", "1 when the destination's delivery loop is stuck."},
 
 		{MetricCommitDuration, KindHistogram, "", "Time of a transaction of the writer, its sync included."},
 		{MetricCommitOperations, KindHistogram, "", "Events, records and the like that one transaction held."},

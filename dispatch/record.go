@@ -8,23 +8,24 @@ import (
 	"weir/webhook"
 )
 
-// settle decides, gives the slot back and commits. It returns the delivery's
+// record decides, gives the slot back and commits. It returns the delivery's
 // new state when that is on disk, or when the process is being ended and it
 // cannot be.
-func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time.Time) webhook.Delivery {
+func (o *owner) record(ctx context.Context, a attempt, sent Sent, receivedAt time.Time) webhook.Delivery {
 	o.mu.Lock()
+	o.express.answered(a.slot, sent.Answer)
 	before := o.dest
 	sent.To = before
 	record := Decide(sent, o.chance)
 	o.dest = record.Gates
-	o.freeSlot(f)
+	o.freeSlotLocked(a)
 	o.mu.Unlock()
 	o.nudge()
-	record.Epoch = f.home.gates().Epoch
+	record.Epoch = a.source.gates().Epoch
 	if !o.commit(ctx, record) {
 		return record.Delivery
 	}
-	o.departures.Land(record.Delivery.EventID, record.Delivery.Destination)
+	o.inFlightLog.End(record.Delivery.EventID, record.Delivery.Destination)
 	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
 		o.wakeUp() // its fallback, too
 	}
@@ -34,11 +35,11 @@ func (o *owner) settle(ctx context.Context, f flight, sent Sent, receivedAt time
 	return record.Delivery
 }
 
-// again sees to it that a delivery of this destination which has landed is found
-// when it falls due. It must not be called before: until then the loop passes
-// over the delivery as one in flight. A dead one may have been redelivered
+// reschedule makes sure that a delivery of this destination whose attempt is done
+// is found when it falls due. It must not be called before: until then the loop
+// passes over the delivery as one in flight. A dead one may have been redelivered
 // meanwhile.
-func (o *owner) again(d webhook.Delivery) {
+func (o *owner) reschedule(d webhook.Delivery) {
 	switch d.State {
 	case webhook.Pending:
 		o.dueAt(d.NextAttemptAt)
@@ -47,7 +48,8 @@ func (o *owner) again(d webhook.Delivery) {
 	}
 }
 
-// dueAt tells everyone who reads this destination's work when some falls due.
+// dueAt tells every owner that reads this destination's work when some of it
+// falls due.
 func (o *owner) dueAt(at time.Time) {
 	for _, reader := range o.readers() {
 		reader.mu.Lock()
@@ -74,7 +76,7 @@ func (o *owner) commit(ctx context.Context, record webhook.Record) bool {
 			o.stop(err)
 			return false
 		}
-		if errors.Is(err, webhook.ErrNotFound) || !pause(ctx, storeAgain) {
+		if errors.Is(err, webhook.ErrNotFound) || !sleep(ctx, storeAgain) {
 			return false
 		}
 	}
@@ -85,7 +87,7 @@ func (o *owner) tryCommit(ctx context.Context, record webhook.Record) error {
 	if ctx.Err() == nil {
 		return o.ledger.Record(ctx, record)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCommit)
 	defer cancel()
 	return o.ledger.Record(last, record)
 }
@@ -98,8 +100,8 @@ func (o *owner) stop(err error) {
 	o.nudge()
 }
 
-// pause waits, and reports whether ctx still stands.
-func pause(ctx context.Context, wait time.Duration) bool {
+// sleep waits, and reports whether ctx is still active.
+func sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

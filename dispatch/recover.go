@@ -19,7 +19,7 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 	}
 	d.Sent = refit(d.Sent, p.Rate)
 	d.Retries = d.Retries.WithRate(p.RetryBudget)
-	d = believable(d, now)
+	d = clampFuture(d, now)
 	d.RampFrom = time.Time{}
 	d.Rev++
 	return d
@@ -29,30 +29,35 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 // be on disk: the next requests need not wait for the records of the last.
 func mostUnrecorded(p webhook.Policy) int { return 2 * p.Concurrency }
 
-// Recover is TakeOver after a process that did not stop cleanly. Requests that
-// were not recorded when it ended were counted nowhere; there were at most
-// twice CONCURRENCY of them, and so many are counted now.
-func Recover(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Destination {
+// Recover is TakeOver after a process that did not stop cleanly. The attempts that
+// were out then were counted nowhere; they are counted now. There are never more
+// than twice CONCURRENCY of them.
+func Recover(d webhook.Destination, p webhook.Policy, now time.Time, lost int) webhook.Destination {
 	d = TakeOver(d, p, now)
-	for i, window := range d.Sent {
-		d.Sent[i] = window.Add(now, min(mostUnrecorded(p), window.Rate.N))
+	lost = min(lost, mostUnrecorded(p))
+	if lost == 0 {
+		return d
 	}
-	d.Retries = d.Retries.Add(now, min(mostUnrecorded(p), d.Retries.Rate.N))
+	for i, window := range d.Sent {
+		d.Sent[i] = window.Add(now, min(lost, window.Rate.N))
+	}
+	d.Retries = d.Retries.Add(now, min(lost, d.Retries.Rate.N))
 	return d
 }
 
-// suspects are the first sends after a crash that may really be repeats: the
-// requests that were out then were recorded nowhere. As many as Recover has
+// possiblySent counts the first sends after a crash that may really be repeats,
+// where the in-flight log does not tell which: after the loss of power, or on a
+// full volume. As many as Recover has
 // counted in the retry window are covered while they are in it; all others
 // count as retries.
-type suspects struct {
+type possiblySent struct {
 	left    int
 	covered int
 	until   time.Time
 }
 
-func newSuspects(p webhook.Policy, now time.Time) suspects {
-	return suspects{
+func newPossiblySent(p webhook.Policy, now time.Time) possiblySent {
+	return possiblySent{
 		left:    mostUnrecorded(p),
 		covered: min(mostUnrecorded(p), p.RetryBudget.N),
 		until:   now.Add(p.RetryBudget.Per),
@@ -60,12 +65,12 @@ func newSuspects(p webhook.Policy, now time.Time) suspects {
 }
 
 // counts reports whether the next first send must count as a retry.
-func (s suspects) counts(now time.Time) bool {
+func (s possiblySent) counts(now time.Time) bool {
 	return s.left > 0 && (s.covered == 0 || !now.Before(s.until))
 }
 
 // next returns what is left after one more first send.
-func (s suspects) next() suspects {
+func (s possiblySent) next() possiblySent {
 	s.left, s.covered = max(s.left-1, 0), max(s.covered-1, 0)
 	return s
 }
@@ -90,10 +95,10 @@ func refit(old []webhook.Window, rates []webhook.Rate) []webhook.Window {
 	return windows
 }
 
-// believable cuts times that lie further ahead than any weir would set them:
+// clampFuture cuts times that lie further ahead than any weir would set them:
 // they come from a clock that was wrong, and would stop the destination for as
 // long as it was wrong by.
-func believable(d webhook.Destination, now time.Time) webhook.Destination {
+func clampFuture(d webhook.Destination, now time.Time) webhook.Destination {
 	limit := webhook.Ceil(now.Add(webhook.MaxHint + maxSpread))
 	for _, h := range d.Holds {
 		if h.Until.After(limit) {

@@ -182,12 +182,18 @@ func TestACrashCountsWhatMayHaveBeenOut(t *testing.T) {
 	p := policy("app")
 	p.Rate = []webhook.Rate{{N: 60, Per: time.Minute}, {N: 2, Per: time.Hour}}
 	clean := dispatch.TakeOver(webhook.Destination{}, p, noon)
-	crashed := dispatch.Recover(webhook.Destination{}, p, noon)
+	crashed := dispatch.Recover(webhook.Destination{}, p, noon, 8)
 	if clean.Retries.Left(noon) != 30 || clean.Sent[0].Left(noon) != 60 || clean.Sent[1].Left(noon) != 2 {
 		t.Errorf("after a stop: %+v", clean)
 	}
 	if crashed.Retries.Left(noon) != 22 || crashed.Sent[0].Left(noon) != 52 || crashed.Sent[1].Left(noon) != 0 {
 		t.Errorf("after a crash: %+v", crashed)
+	}
+	if one := dispatch.Recover(webhook.Destination{}, p, noon, 1); one.Retries.Left(noon) != 29 || one.Sent[0].Left(noon) != 59 {
+		t.Errorf("after a crash with one attempt out: %+v", one)
+	}
+	if many := dispatch.Recover(webhook.Destination{}, p, noon, 1000); many.Retries.Left(noon) != 22 {
+		t.Errorf("more were out than may be: %+v", many)
 	}
 }
 

@@ -51,7 +51,7 @@ func open(gate webhook.Gate) bool {
 	return gate.Probe || gate.WaitingFor == webhook.WaitDue
 }
 
-// barriers lists what stands in the way, most important first. Barriers that
+// barriers lists what applies in the way, most important first. Barriers that
 // only a person ends come before all others.
 func barriers(d webhook.Destination, p webhook.Policy, now time.Time) []barrier {
 	list := make([]barrier, 0, 8)
@@ -127,30 +127,63 @@ func prefer(a, b webhook.WaitingFor) webhook.WaitingFor {
 	return a
 }
 
+// slot is the kind of request that the gates allow next.
+type slot int
+
 const (
-	// expressAfter is how long the other slots must have stood still before
-	// the express slots open: what hangs often comes in a row, and while more
-	// of it comes in, the newest hangs as well.
-	expressAfter = 2 * time.Second
-	// expressCalm is how long nothing newer must have come in before an
-	// express slot goes back to what is older.
-	expressCalm = time.Second
-	// quickFor is how long after an answer that took at most quickAnswer all
-	// slots are open to everything.
-	quickFor    = 250 * time.Millisecond
-	quickAnswer = time.Second
-	// expressWaits is from how many slots on all that is so. Of two or three
-	// an express slot is too large a share to be kept empty.
-	expressWaits = 4
+	noSlot      slot = iota // none
+	anySlot                 // the longest due
+	expressSlot             // the newest that was never attempted
+	probeSlot               // one request that finds out whether a hold still applies
 )
 
-// expressSlots returns how many of the slots are kept for the newest events
-// that were never attempted: a quarter, at least one of two. Requests that
-// hang can then never take all slots from those that would be answered at
-// once.
-func expressSlots(slots int) int {
-	if slots < 2 {
-		return 0
+// nextSlot asks the gates what may be sent now from a backlog, and otherwise
+// when to ask again; zero for when something changes.
+func (o *owner) nextSlot(b *backlog, now time.Time) (slot, time.Time) {
+	if b.source != o && !o.acceptsBorrowed(b.source, now) {
+		return noSlot, time.Time{}
 	}
-	return max(1, slots/4)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.nextSlotLocked(now)
+}
+
+// nextSlotLocked asks this destination's own gates. The caller holds mu.
+func (o *owner) nextSlotLocked(now time.Time) (slot, time.Time) {
+	gate := Check(o.dest, o.policy, now)
+	switch {
+	case !open(gate):
+		return noSlot, gate.Until
+	case gate.Probe && o.probing:
+		return noSlot, time.Time{}
+	case gate.Probe:
+		return probeSlot, o.retriesOpen(now)
+	case o.unrecorded >= mostUnrecorded(o.policy):
+		return noSlot, time.Time{}
+	}
+	s, until := o.express.next(o.out, o.policy.Slots(o.dest), now)
+	if s == anySlot {
+		return s, o.retriesOpen(now)
+	}
+	return s, until
+}
+
+// retriesOpen returns when the retry budget has room again; zero when it has.
+func (o *owner) retriesOpen(now time.Time) time.Time {
+	if at := o.dest.Retries.Next(now); at.After(now) {
+		return at
+	}
+	return time.Time{}
+}
+
+// acceptsBorrowed reports whether this fallback may send the due deliveries of
+// another destination: while that one is held, but not while it is paused, and
+// not while its probe is due, for which it needs one itself.
+func (o *owner) acceptsBorrowed(from *owner, now time.Time) bool {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	_, paused := from.dest.Hold(webhook.HoldPaused)
+	held := len(from.dest.Holds) > 0 || from.dest.Breaker.Open()
+	probeDue := Check(from.dest, from.policy, now).Probe && !from.probing
+	return held && !paused && !probeDue
 }

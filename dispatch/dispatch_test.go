@@ -42,7 +42,7 @@ func start(t *testing.T, l *ledger, before dispatch.Start, routes ...dispatch.Ro
 	handle := &process{ledger: l}
 	random := rand.New(rand.NewPCG(1, uint64(len(l.gates))))
 	d, err := dispatch.New(t.Context(), dispatch.Config{
-		Queue: handle, Ledger: handle, Departures: l.departures, Routes: routes, Start: before, MaxBytes: 40 << 20,
+		Queue: handle, Ledger: handle, InFlightLog: l.inFlightLog, Routes: routes, Start: before, MaxBytes: 40 << 20,
 		Chance: lockedChance(random), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Observe: func(dispatch.Observation) {
 			if handle.lag > 0 {

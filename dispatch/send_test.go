@@ -9,28 +9,60 @@ import (
 	"weir/webhook"
 )
 
-// notes are dispatch.Departures in memory.
+// notes are dispatch.InFlightLog in memory.
 type notes struct {
 	mu  sync.Mutex
 	out map[string]int
 }
 
-func (n *notes) Leave(event webhook.ID, destination string, number int) {
+func (n *notes) Begin(event webhook.ID, destination string, number int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.out[key(event, destination)] = number
 }
 
-func (n *notes) Land(event webhook.ID, destination string) {
+func (n *notes) End(event webhook.ID, destination string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.out, key(event, destination))
 }
 
-func (n *notes) Lost(event webhook.ID, destination string) int {
+func (n *notes) Unfinished(event webhook.ID, destination string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.out[key(event, destination)]
+}
+
+// Left tells nothing: these tests are about what is not known.
+func (n *notes) Left(string) (int, bool) { return 0, false }
+
+// knowing are notes that claim to be complete.
+type knowing struct{ *notes }
+
+func (k knowing) Left(destination string) (int, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.out), true
+}
+
+// TestNothingWaitsAfterACrashForWhatWasNotOut: the in-flight log knows that
+// nothing was out, so that a backlog larger than the retry budget drains at once.
+func TestNothingWaitsAfterACrashForWhatWasNotOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *ledger) {
+		l.inFlightLog = knowing{&notes{out: map[string]int{}}}
+		p := policy("app")
+		p.Concurrency = 32
+		for range 200 {
+			l.accept(1, "app")
+		}
+		begun := time.Now()
+		r := start(t, l, dispatch.AfterCrash, route(p, record(steady(ok))))
+		until(t, time.Minute, func() bool { return l.count(webhook.Delivered) == 200 })
+		r.end(t, time.Second)
+		if took := time.Since(begun); took > 15*time.Second {
+			t.Errorf("200 deliveries took %s, want the ramp alone", took)
+		}
+	})
 }
 
 // TestB13AnAttemptThatACrashSwallowedKeepsItsNumber: also when crashes follow
@@ -38,7 +70,7 @@ func (n *notes) Lost(event webhook.ID, destination string) int {
 func TestB13AnAttemptThatACrashSwallowedKeepsItsNumber(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *ledger) {
 		kept := &notes{out: map[string]int{}}
-		l.departures = kept
+		l.inFlightLog = kept
 		id := l.accept(1, "app")
 		hanging := record(func(int, webhook.Job) (webhook.Answer, time.Duration) { return ok, 10 * time.Minute })
 		for range 2 {
