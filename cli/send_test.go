@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -210,7 +211,7 @@ func TestSendSignsForEverySchemeB21(t *testing.T) {
 			t.Errorf("%s: %v", scheme, err)
 			continue
 		}
-		signed, err := sendCall{body: []byte(`{"id":"one","event_ts":1}`)}.sign(from.Verifier, "id-1", now)
+		signed, err := sendCall{body: fmt.Appendf(nil, `{"id":"one","event_ts":1,"webhookTimestamp":%d}`, now.UnixMilli())}.sign(from.Verifier, "id-1", now)
 		if scheme == "discord" {
 			if err == nil {
 				t.Error("discord: signed with a public key")

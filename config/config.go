@@ -91,6 +91,9 @@ type sourceConfig struct {
 	HMACEncoding        choice       `split_words:"true" default:"hex" oneof:"hex|base64" desc:"for hmac: how the signature is written"`
 	HMACPrefix          text         `split_words:"true" absent:"–" raw:"true" desc:"for hmac: what stands before the signature, such as sha256="`
 	HMACTimestampHeader headerName   `split_words:"true" absent:"–" desc:"for hmac: header of the timestamp"`
+	HMACTimestampForm   choice       `split_words:"true" default:"auto" oneof:"auto|seconds|milliseconds|rfc3339" desc:"for hmac: how the timestamp is written: in seconds or milliseconds of the Unix epoch, or by RFC 3339; auto recognises it"`
+	HMACItems           text         `split_words:"true" absent:"–" desc:"for hmac: the named items of a header that is a list, such as t={timestamp},v1={signature}"`
+	HMACKeyEncoding     choice       `split_words:"true" default:"text" oneof:"text|base64|hex" desc:"for hmac: how the secret is written"`
 	HMACTemplate        hmacTemplate `split_words:"true" default:"{body}" raw:"true" desc:"for hmac: what is signed, of the parts {timestamp}, {id}, {method}, {url} and {body}"`
 	TokenIn             tokenPlace   `split_words:"true" default:"bearer" desc:"for token: where it is sent: bearer, header:NAME, or query:NAME for senders that can only be given a URL"`
 	Renew               choice       `split_words:"true" default:"auto" oneof:"auto|never" desc:"whether a signature whose time has aged is made anew for each attempt, so that the application's own check of the time accepts late deliveries; never sends it on as it came"`

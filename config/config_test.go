@@ -57,6 +57,9 @@ func TestFaults(t *testing.T) {
 		key     string
 		reason  string
 	}{
+		{"items without a signature", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=v1"}, "WEIR_SOURCE_GITHUB_HMAC_ITEMS", "t={timestamp},v1={signature}"},
+		{"a time in the items that is not signed", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=t={timestamp},v1={signature}"}, "WEIR_SOURCE_GITHUB_HMAC_TEMPLATE", "lacks {timestamp}"},
+		{"a key that is not in its encoding", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_KEY_ENCODING=hex"}, "WEIR_SOURCE_GITHUB_SECRET", "not a key in hex"},
 		{"B21 an empty secret", []string{"WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCE_GITHUB_SECRET", "required"},
 		{"B21 a secret of spaces", []string{"WEIR_SOURCE_GITHUB_SECRET=  \t "}, "WEIR_SOURCE_GITHUB_SECRET", "required"},
 		{"B21 none must be written out", []string{"WEIR_SOURCES=none", "WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCE_NONE_SCHEME", "write none"},

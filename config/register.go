@@ -50,8 +50,11 @@ func (s Settings) printRegistration(out io.Writer, source Source, secrets string
 func (h hmac) described() string {
 	text := fmt.Sprintf("header %s: %sHMAC-%s of %s in %s", h.Header, h.prefix,
 		strings.ToUpper(cmp.Or(h.algorithm, "sha256")), cmp.Or(h.template, "{body}"), cmp.Or(h.encoding, "hex"))
+	if h.items != "" {
+		text += ", in the items " + h.items
+	}
 	if h.timestampHeader != "" {
-		text += "; header " + h.timestampHeader + ": the time in Unix seconds"
+		text += "; header " + h.timestampHeader + ": the time"
 	}
 	return text
 }

@@ -53,6 +53,9 @@ func (s Source) SignatureConfig(publicURL *url.URL) signature.Config {
 			Encoding:        s.Hmac.encoding,
 			Prefix:          s.Hmac.prefix,
 			TimestampHeader: s.Hmac.timestampHeader,
+			TimestampForm:   s.Hmac.timestampForm,
+			Items:           s.Hmac.items,
+			KeyEncoding:     s.Hmac.keyEncoding,
 			Template:        s.Hmac.template,
 		},
 		TokenIn:     s.tokenIn,
@@ -86,7 +89,11 @@ func checkSignature(prefix string, source Source, publicURL *url.URL, found *pro
 		config.Secrets = []string{one}
 		if _, err := signature.New(config); err != nil {
 			reason, _, _ := strings.Cut(err.Error(), "\n")
-			found.add(prefix+suffixes[place], "%s", strings.TrimPrefix(reason, "secret 1: "))
+			about := suffixes[place]
+			if strings.HasPrefix(reason, "the HMAC items") {
+				about = "HMAC_ITEMS"
+			}
+			found.add(prefix+about, "%s", strings.TrimPrefix(reason, "secret 1: "))
 		}
 	}
 }

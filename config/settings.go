@@ -80,6 +80,9 @@ type hmac struct {
 	encoding        string
 	prefix          string
 	timestampHeader string
+	timestampForm   string
+	items           string
+	keyEncoding     string
 	template        string
 }
 

@@ -73,13 +73,13 @@ func wholeSettings(got Settings) Settings {
 			Name: "pay", Scheme: "hmac", SecretList: []string{"now", "before"}, key: "header:X-Id", OnConflict: webhook.RejectConflict,
 			Tolerance: time.Minute, Rate: []webhook.Rate{{N: 9, Per: time.Second}, {N: 99, Per: time.Minute}},
 			MaxBody: 3 << 20, signedBody: "decoded",
-			Hmac:    hmac{Header: "X-Sig", algorithm: "sha512", encoding: "base64", prefix: "v1 ", timestampHeader: "X-Time", template: "{timestamp}.{id}.{body}"},
+			Hmac:    hmac{Header: "X-Sig", algorithm: "sha512", encoding: "base64", prefix: "v1 ", timestampHeader: "X-Time", timestampForm: "auto", keyEncoding: "text", template: "{timestamp}.{id}.{body}"},
 			tokenIn: "bearer", Renew: true, AllowFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 			To: []string{"app", "spare"}, Status: 202, DropHeaders: []string{"X-A", "X-B"},
 		},
 		{
 			Name: "plain-1", Scheme: "none", Tolerance: 5 * time.Minute, Rate: []webhook.Rate{{N: 3000, Per: time.Minute}},
-			MaxBody: 2 << 20, signedBody: "wire", Hmac: hmac{algorithm: "sha256", encoding: "hex", template: "{body}"},
+			MaxBody: 2 << 20, signedBody: "wire", Hmac: hmac{algorithm: "sha256", encoding: "hex", timestampForm: "auto", keyEncoding: "text", template: "{body}"},
 			tokenIn: "bearer", Renew: true, To: []string{"app"}, Status: 200,
 		},
 	}

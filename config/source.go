@@ -81,6 +81,9 @@ func (c sourceConfig) hmac() hmac {
 		encoding:        string(c.HMACEncoding),
 		prefix:          string(c.HMACPrefix),
 		timestampHeader: string(c.HMACTimestampHeader),
+		timestampForm:   string(c.HMACTimestampForm),
+		items:           string(c.HMACItems),
+		keyEncoding:     string(c.HMACKeyEncoding),
 		template:        string(c.HMACTemplate),
 	}
 }
@@ -201,8 +204,11 @@ func (l loaded) checkHMAC(source namedSource, found *problems) {
 		found.add(source.prefix+"HMAC_HEADER", "is required by the scheme hmac: the header of the signature")
 	}
 	signed := given.HMACTemplate.has("timestamp")
+	listed := strings.Contains(string(given.HMACItems), "{timestamp}")
 	switch {
-	case signed && !l.env.has(timestamp):
+	case listed && !signed:
+		found.add(source.prefix+"HMAC_TEMPLATE", "lacks {timestamp}, which HMAC_ITEMS has in it: the time would prove nothing")
+	case signed && !listed && !l.env.has(timestamp):
 		found.add(timestamp, "is required: HMAC_TEMPLATE has {timestamp} in it")
 	case !signed && l.env.has(timestamp):
 		found.add(timestamp, "is not signed: HMAC_TEMPLATE has no {timestamp} in it, so the time would prove nothing")

@@ -136,7 +136,7 @@ func TestTheOperatorsHeadersWin(t *testing.T) {
 func TestAKeyThatNoFieldCanCarryIsEncoded(t *testing.T) {
 	server := newRecorder(t)
 	for key, want := range map[string]string{
-		"plain key/1%": "plain key/1%", "line\nbreak": "line%0Abreak", "é": "%C3%A9", " edge": "%20edge",
+		"plain key/1%": "plain key/1%", "line\nbreak": "line%0Abreak", "é": "%C3%A9", "%C3%A9": "%25C3%25A9", "%c3%a9": "%25c3%25a9", "100%": "100%", " edge": "%20edge",
 	} {
 		work := job("x")
 		work.Event.Key = key

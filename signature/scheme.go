@@ -16,6 +16,8 @@ type scheme struct {
 	// counts.
 	proofs func(c Config) ([]proof, error)
 	keys   []keyRule
+	// optionalID says that events of this sender may well have no id.
+	optionalID bool
 	// unstable senders change bytes when they repeat an event.
 	unstable bool
 	// handshake answers GET, HEAD or OPTIONS; nil is none.

@@ -152,3 +152,27 @@ func decodeBase64(text string) ([]byte, error) {
 	}
 	return base64.StdEncoding.Strict().DecodeString(text)
 }
+
+// encodedKey reads an HMAC key as the setting HMAC_KEY_ENCODING says.
+func encodedKey(written string) func(text string) (secret, error) {
+	return func(text string) (secret, error) {
+		var raw []byte
+		var err error
+		switch written {
+		case "", "text":
+			raw = []byte(text)
+		case "hex":
+			raw, err = hex.DecodeString(text)
+		case "base64":
+			if raw, err = decodeBase64(text); err != nil {
+				raw, err = base64.RawStdEncoding.Strict().DecodeString(text)
+			}
+		default:
+			return secret{}, errors.New("the HMAC key encoding is not text, base64 or hex")
+		}
+		if err != nil || len(raw) == 0 {
+			return secret{}, fmt.Errorf("it is not a key in %s", written)
+		}
+		return secret{kind: macSecret, key: raw}, nil
+	}
+}

@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/webhook"
 )
@@ -289,4 +291,82 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTwilioSettingsHeader(t *testing.T) {
+	v := newVerifier(t, testConfig("twilio"))
+	sha1, sha256 := signSample(t, v), signSample(t, v)
+	sha256.Header.Set("X-Twilio-Webhooks-Signature-Settings", "algorithm=HMAC_SHA256")
+	sha256 = signWith(t, testConfig("twilio"), sha256, testNow)
+	for value, want := range map[string]Request{
+		"": sha1, "version=1": sha1, "Algorithm = hmac_sha1": sha1, "version=1, algorithm=HMAC_SHA1": sha1,
+		"algorithm=HMAC_SHA256": sha256, "ALGORITHM=hmac_sha256": sha256, " algorithm = HMAC_SHA256 ; version=2": sha256,
+		"algorithm=HMAC_MD5": {},
+	} {
+		for _, r := range []Request{sha1, sha256} {
+			header := r.Header.Clone()
+			header.Set("X-Twilio-Webhooks-Signature-Settings", value)
+			right := want.Header != nil && r.Header.Get("X-Twilio-Signature") == want.Header.Get("X-Twilio-Signature")
+			r.Header = header
+			if got := v.Verify(r, testNow); (got.Result == webhook.ResultAccepted) != right {
+				t.Errorf("%q: %s (%s)", value, got.Result, got.Reason)
+			}
+		}
+	}
+}
+
+func TestTwilioSortsNamesByUTF16(t *testing.T) {
+	astral, private := "\U0001F30A", "\uE000"
+	if got := sortedPairs(url.Values{astral: {"1"}, private: {"2"}, "a": {"3"}}); got != "a3"+astral+"1"+private+"2" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTwilioEscapesApostrophesInTheAddress(t *testing.T) {
+	v := newVerifier(t, testConfig("twilio"))
+	r := v.Sample(testID, testNow)
+	r.Target += "?name=O%27Hara"
+	r, err := v.Sign(r, testID, testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Target = strings.ReplaceAll(r.Target, "%27", "'")
+	if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted {
+		t.Errorf("%s (%s)", got.Result, got.Reason)
+	}
+}
+
+func TestAnAddressInTheQueryIsSignedToo(t *testing.T) {
+	for _, scheme := range []string{"twilio", "square", "hubspot", "hmac"} {
+		v := newVerifier(t, testConfig(scheme))
+		r := v.Sample(testID, testNow)
+		r.Target += "?next=https://other.example/path"
+		r, err := v.Sign(r, testID, testNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "https://weir.example" + r.Target; v.publicURL(r.Target) != want {
+			t.Errorf("address %s, want %s", v.publicURL(r.Target), want)
+		}
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted {
+			t.Errorf("%s: %s (%s)", scheme, got.Result, got.Reason)
+		}
+		r.Target = "/hooks/" + scheme + "?next=https://other.example/elsewhere"
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultBadSignature {
+			t.Errorf("%s with another query: %s", scheme, got.Result)
+		}
+	}
+}
+
+func TestATimeExactlyAtTheToleranceIsAccepted(t *testing.T) {
+	v := newVerifier(t, testConfig("stripe"))
+	r := signSample(t, v)
+	for off, want := range map[time.Duration]webhook.Result{
+		DefaultTolerance: webhook.ResultAccepted, -DefaultTolerance: webhook.ResultAccepted,
+		DefaultTolerance + 1: webhook.ResultStale, -DefaultTolerance - 1: webhook.ResultStale,
+	} {
+		if got := v.Verify(r, testNow.Add(off)); got.Result != want {
+			t.Errorf("%v off: %s, want %s", off, got.Result, want)
+		}
+	}
 }

@@ -22,11 +22,13 @@ type signed struct {
 	// separator stands between the entries of the header's value; empty
 	// where the value is one signature.
 	separator string
-	marks     []mark
-	encoding  encoding
-	content   template
-	idHeader  string
-	stamp     stampRule
+	// spaced says that white space may stand around the entries.
+	spaced   bool
+	marks    []mark
+	encoding encoding
+	content  template
+	idHeader string
+	stamp    stampRule
 	// urls gives the forms of the address that a sender may have signed; nil
 	// is the address as it is.
 	urls func(url string) []string
@@ -133,7 +135,11 @@ func (s *signed) cut(value string) (entry, rest string, more bool) {
 	if s.separator == "" {
 		return value, "", false
 	}
-	return strings.Cut(value, s.separator)
+	entry, rest, more = strings.Cut(value, s.separator)
+	if s.spaced {
+		entry = strings.TrimSpace(entry)
+	}
+	return entry, rest, more
 }
 
 // known finds the mark that an entry begins with, and the text behind it.

@@ -107,10 +107,7 @@ func (v *Verifier) Verify(r Request, now time.Time) Verdict {
 		}
 	}
 	verdict := Verdict{Result: webhook.ResultAccepted, Secret: secret}
-	verdict.Key, verdict.KeyFrom, refused = v.key(in)
-	if refused != nil {
-		return refused.verdict()
-	}
+	verdict.Key, verdict.KeyFrom = v.key(in)
 	if v.scheme.alert != nil {
 		verdict.Alert = v.scheme.alert(in)
 	}
