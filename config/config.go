@@ -85,7 +85,7 @@ type sourceConfig struct {
 	Rate                Rates        `split_words:"true" default:"3000/1m" desc:"new events that are accepted; beyond, 429. Of the scheme none: by each client address"`
 	MaxBody             ByteSize     `split_words:"true" absent:"WEIR_MAX_BODY" min:"1B" max:"25MiB" desc:"largest body that is received"`
 	SignedBody          choice       `split_words:"true" default:"wire" oneof:"wire|decoded" desc:"whether the signature covers the bytes as sent, or those before gzip"`
-	VerifyToken         secret       `split_words:"true" absent:"–" secret:"true" desc:"token of the GET handshake (meta)"`
+	VerifyToken         secret       `split_words:"true" absent:"–" secret:"true" desc:"token of the GET handshake (meta, and senders that do the same under hmac, token, basic or none)"`
 	HMACHeader          headerName   `split_words:"true" absent:"required by hmac" desc:"for hmac: header of the signature"`
 	HMACAlgorithm       choice       `split_words:"true" default:"sha256" oneof:"sha256|sha512|sha384|sha1" desc:"for hmac: the hash"`
 	HMACEncoding        choice       `split_words:"true" default:"hex" oneof:"hex|base64" desc:"for hmac: how the signature is written"`

@@ -75,8 +75,7 @@ func (s Settings) fillByScheme(given *sourceConfig, effective Source) {
 // readVariables lists the settings of a source that its scheme looks at.
 func readVariables(source namedSource, scheme string) []variable {
 	return slices.DeleteFunc(variables(source.prefix, &source.config), func(v variable) bool {
-		reader := readerOf(strings.TrimPrefix(v.Key, source.prefix))
-		return reader != "" && reader != scheme
+		return !reads(strings.TrimPrefix(v.Key, source.prefix), scheme)
 	})
 }
 

@@ -153,11 +153,23 @@ func readerOf(suffix string) string {
 	return ""
 }
 
+// reads reports whether a scheme looks at a setting. A verify token is also for
+// senders without a scheme of their own that do as Meta does.
+func reads(suffix, scheme string) bool {
+	switch reader := readerOf(suffix); reader {
+	case "", scheme:
+		return true
+	case schemeMeta:
+		return scheme == SchemeHMAC || scheme == SchemeToken || scheme == SchemeBasic || scheme == SchemeNone
+	}
+	return false
+}
+
 // checkIgnored refuses settings that the scheme of the source would not look
 // at: whoever set them means something that would not happen.
 func (l loaded) checkIgnored(source namedSource, scheme string, found *problems) {
 	for _, v := range variables("", &source.config) {
-		if reader := readerOf(v.Key); reader != "" && reader != scheme {
+		if reader := readerOf(v.Key); !reads(v.Key, scheme) {
 			l.refuse(source.prefix+v.Key, "is read by the scheme "+reader+" only, and this source's is "+scheme, found)
 		}
 	}

@@ -24,6 +24,9 @@ type scheme struct {
 	handshake func(v *Verifier, r Request) (Verdict, bool)
 	// options says that the handshake is by OPTIONS.
 	options bool
+	// ping answers a POST that shows no proof at all and asks only whether
+	// somebody is there; nil is no ping. Nothing is stored for it.
+	ping func(v *Verifier, in *input) *Challenge
 	// challenge answers a verified POST that is a handshake; nil is an event.
 	challenge func(v *Verifier, in *input, place int) *Challenge
 	// alert is a sentence for the operator about a verified event, or empty.

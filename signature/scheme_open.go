@@ -23,16 +23,22 @@ func tokenSchemes() []scheme {
 	}
 }
 
-// openSchemes are those that belong to no sender. Their senders may give an
-// Idempotency-Key.
+// openSchemes are those that belong to no sender.
 func openSchemes() []scheme {
-	keys := []keyRule{header("Idempotency-Key")}
 	return []scheme{
-		{name: "hmac", optionalID: true, secret: literalKey, proofs: hmacProofs, keys: keys},
-		{name: "token", optionalID: true, secret: sharedText, proofs: tokenProofs, keys: keys, challenge: graphChallenge},
-		{name: "basic", optionalID: true, secret: credentials, proofs: always(token{header: "Authorization", auth: "Basic"}), keys: keys},
-		{name: "none", optionalID: true, proofs: always(open{}), keys: keys},
+		openScheme(scheme{name: "hmac", secret: literalKey, proofs: hmacProofs, ping: wooPing}),
+		openScheme(scheme{name: "token", secret: sharedText, proofs: tokenProofs}),
+		openScheme(scheme{name: "basic", secret: credentials, proofs: always(token{header: "Authorization", auth: "Basic"})}),
+		openScheme(scheme{name: "none", proofs: always(open{})}),
 	}
+}
+
+// openScheme adds what is the same for all of them: their senders may give an
+// Idempotency-Key, and make any of the known handshakes.
+func openScheme(s scheme) scheme {
+	s.keys, s.optionalID = []keyRule{header("Idempotency-Key")}, true
+	s.handshake, s.challenge = openHandshake, openChallenge
+	return s
 }
 
 // hmacProofs builds the configurable signature.

@@ -29,7 +29,7 @@ func timeSchemes() []scheme {
 			keys: []keyRule{member("id")},
 		},
 		{
-			name: "slack", secret: literalKey, optionalID: true, challenge: slackChallenge,
+			name: "slack", secret: literalKey, optionalID: true, challenge: slackChallenge, ping: slackPing,
 			proofs: always(&signed{
 				header: "X-Slack-Signature", encoding: inHex,
 				marks: []mark{{"v0=", sha256MAC}}, stamp: stampRule{header: "X-Slack-Request-Timestamp"},
