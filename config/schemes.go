@@ -30,7 +30,7 @@ func IsScheme(word string) bool { return slices.Contains(signature.Schemes(), wo
 func SignsTime(scheme string) bool {
 	switch scheme {
 	case "standard", "gitlab", "stripe", "slack", "discord", "zoom", "twitch", "paddle",
-		"linear", "hubspot", SchemeHMAC:
+		"linear", "hubspot", "sendgrid", "mailgun", SchemeHMAC:
 		return true
 	}
 	return false

@@ -67,6 +67,8 @@ func (v *Verifier) Renewal() Renewal {
 	for _, p := range v.proofs {
 		s, isSigned := p.(*signed)
 		switch {
+		case p == proof(mailgunProof{}):
+			renewal = RenewalImpossible
 		case !isSigned || !s.stamp.exists():
 		case v.canRenew(s):
 			return RenewalPossible
@@ -83,8 +85,7 @@ func (v *Verifier) canRenew(s *signed) bool {
 	if s.stamp.header == "" && s.stamp.item == "" || len(v.secrets) == 0 {
 		return false
 	}
-	current := v.secrets[0]
-	return s.takes(current.kind) && (current.kind == macSecret || current.private != nil)
+	return s.takes(v.secrets[0].kind) && v.secrets[0].canSign()
 }
 
 // renew returns the fields of one signature, made anew; none where the

@@ -170,7 +170,10 @@ func TestWhatCannotBeRenewedIsLeftAlone(t *testing.T) {
 		return owner
 	}
 	configs := map[string]Config{"standard": public("standard"), "discord": public("discord")}
-	want := map[string]Renewal{"standard": RenewalImpossible, "discord": RenewalImpossible, "linear": RenewalImpossible}
+	key := testConfig("sendgrid")
+	key.Secrets = []string{testSendgridKey}
+	configs["sendgrid"] = key
+	want := map[string]Renewal{"standard": RenewalImpossible, "discord": RenewalImpossible, "linear": RenewalImpossible, "sendgrid": RenewalImpossible, "mailgun": RenewalImpossible}
 	for _, scheme := range Schemes() {
 		if _, own := configs[scheme]; !own && !slices.Contains(renewable, scheme) {
 			configs[scheme] = testConfig(scheme)

@@ -71,7 +71,7 @@ func always(proofs ...proof) func(Config) ([]proof, error) {
 // own documentation.
 func schemes() []scheme {
 	return slices.Concat(
-		standardSchemes(), bodySchemes(), timeSchemes(), addressSchemes(),
+		standardSchemes(), bodySchemes(), timeSchemes(), mailSchemes(), addressSchemes(),
 		tokenSchemes(), openSchemes(),
 	)
 }

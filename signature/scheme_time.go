@@ -86,6 +86,25 @@ func timeSchemes() []scheme {
 	}
 }
 
+// mailSchemes are those of senders of mail.
+func mailSchemes() []scheme {
+	return []scheme{
+		{
+			name: "sendgrid", secret: sendgridKey,
+			proofs: always(&signed{
+				header: "X-Twilio-Email-Event-Webhook-Signature", encoding: inBase64,
+				marks: []mark{{"", ecdsaP256}}, stamp: stampRule{header: "X-Twilio-Email-Event-Webhook-Timestamp"},
+				content: template{partTimestamp, partBody},
+			}),
+			keys: []keyRule{member("sg_event_id")},
+		},
+		{
+			name: "mailgun", secret: literalKey, proofs: always(mailgunProof{}),
+			keys: []keyRule{member("event-data.id")},
+		},
+	}
+}
+
 // standardProof is a signature by Standard Webhooks, with the given beginning
 // of its three header names.
 func standardProof(family string) *signed {

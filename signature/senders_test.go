@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -368,5 +370,54 @@ func TestATimeExactlyAtTheToleranceIsAccepted(t *testing.T) {
 		if got := v.Verify(r, testNow.Add(off)); got.Result != want {
 			t.Errorf("%v off: %s, want %s", off, got.Result, want)
 		}
+	}
+}
+
+// testSendgridKey is the public half of the tests' private key.
+const testSendgridKey = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8+O2XGeCzQ6b4LL1rVpOnGwQaM2+Tj9ppS74uJzCy4Zg8Smbhh8ruFFydDwZRaDaH/JLUlILJgi3C8Xf3uh/nQ=="
+
+func TestSendGridVerifiesByThePublicKeyAlone(t *testing.T) {
+	r := signSample(t, newVerifier(t, testConfig("sendgrid")))
+	config := testConfig("sendgrid")
+	config.Secrets = []string{testSendgridKey}
+	v := newVerifier(t, config)
+	if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted || got.Key != testID {
+		t.Errorf("%s (%s), key %q", got.Result, got.Reason, got.Key)
+	}
+	if got := v.Verify(r, testNow.Add(time.Hour)); got.Result != webhook.ResultStale {
+		t.Errorf("an hour later: %s", got.Result)
+	}
+	if _, err := v.Sign(v.Sample(testID, testNow), testID, testNow); !errors.Is(err, ErrPublicKey) {
+		t.Errorf("signing: %v", err)
+	}
+}
+
+func TestMailgunSignsTimeAndToken(t *testing.T) {
+	config := testConfig("mailgun")
+	v := newVerifier(t, config)
+	stamp := fmt.Sprint(testNow.Unix())
+	body := func(stamp, token, signature string) Request {
+		return Request{Method: "POST", Body: []byte(`{"signature":{"timestamp":"` + stamp + `","token":"` + token +
+			`","signature":"` + signature + `"},"event-data":{"id":"e-1"}}`)}
+	}
+	right := macOf("secret-of-mailgun", stamp+"token")
+	for name, c := range map[string]struct {
+		r    Request
+		want webhook.Result
+	}{
+		"as Mailgun writes it": {body(stamp, "token", right), webhook.ResultAccepted},
+		"another token":        {body(stamp, "other", right), webhook.ResultBadSignature},
+		"another time":         {body(fmt.Sprint(testNow.Unix()+1), "token", right), webhook.ResultBadSignature},
+		"no signature":         {body(stamp, "token", ""), webhook.ResultBadSignature},
+		"no token":             {body(stamp, "", macOf("secret-of-mailgun", stamp)), webhook.ResultBadSignature},
+		"no hex":               {body(stamp, "token", "zz"), webhook.ResultBadSignature},
+		"no JSON":              {Request{Method: "POST", Body: []byte("x")}, webhook.ResultBadSignature},
+	} {
+		if got := v.Verify(c.r, testNow); got.Result != c.want || c.want == webhook.ResultAccepted && got.Key != "e-1" {
+			t.Errorf("%s: %s (%s), key %q", name, got.Result, got.Reason, got.Key)
+		}
+	}
+	if got := v.Verify(body(stamp, "token", right), testNow.Add(time.Hour)); got.Result != webhook.ResultStale {
+		t.Errorf("an hour later: %s", got.Result)
 	}
 }

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/subtle"
 	"net/http"
@@ -195,10 +196,13 @@ func (s *signed) matches(in *input, key secret, candidates []candidate) (bool, *
 			}
 			last, sum = c.algorithm, made
 		}
-		if c.algorithm == ed25519ID {
+		switch c.algorithm {
+		case ed25519ID:
 			matched = matched || ed25519.Verify(key.key, sum, c.raw)
-		} else if subtle.ConstantTimeCompare(sum, c.raw) == 1 {
-			matched = true
+		case ecdsaP256:
+			matched = matched || ecdsa.VerifyASN1(key.public, sum, c.raw)
+		default:
+			matched = subtle.ConstantTimeCompare(sum, c.raw) == 1 || matched
 		}
 	}
 	return matched, nil
