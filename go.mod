@@ -12,7 +12,6 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/kelseyhightower/envconfig v1.4.0
 	github.com/mattn/go-sqlite3 v1.14.53
-	github.com/sosodev/duration v1.4.0
 )
 
 require (

@@ -15,8 +15,8 @@ import (
 type Config struct {
 	// Tokens opens the pages. Nil: no token is configured.
 	Tokens Tokens
-	// Strangers bounds failed logins like every other refused request.
-	Strangers Strangers
+	// Failures bounds failed logins like every other refused request.
+	Failures Failures
 	// Origin is the origin under which browsers see the pages
 	// ("https://hooks.example.com") where a proxy changes the Host field;
 	// empty otherwise.
@@ -65,16 +65,14 @@ type Tokens interface {
 	Valid(token string) bool
 }
 
-// Strangers bounds the refused requests of a client, which it knows from the
+// Failures bounds the refused requests of a client, which it knows from the
 // context.
-type Strangers interface {
+type Failures interface {
 	// Over returns nil, or the header fields of a 429 when the client is to
 	// be refused without being read.
 	Over(context.Context) http.Header
 	// Refused counts an answer 401 or 404.
 	Refused(context.Context)
-	// Verified remembers that the client knows a token.
-	Verified(context.Context)
 }
 
 // Events reads events with their deliveries. Errors are webhook.ErrNotFound,
@@ -123,8 +121,8 @@ type Downstream struct {
 
 // withDefaults fills what was left out.
 func (c Config) withDefaults() Config {
-	if c.Strangers == nil {
-		c.Strangers = unlimited{}
+	if c.Failures == nil {
+		c.Failures = unlimited{}
 	}
 	if c.Wake == nil {
 		c.Wake = func(...string) {}
@@ -154,4 +152,3 @@ type unlimited struct{}
 
 func (unlimited) Over(context.Context) http.Header { return nil }
 func (unlimited) Refused(context.Context)          {}
-func (unlimited) Verified(context.Context)         {}

@@ -67,7 +67,7 @@ func (d *Dashboard) route() {
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setPolicies(w.Header())
 	if d.config.Tokens == nil && d.fileOf(r) == "" {
-		d.config.Strangers.Refused(r.Context())
+		d.config.Failures.Refused(r.Context())
 		d.render(w, r, page{name: "closed", title: "No token is configured", status: http.StatusUnauthorized})
 		return
 	}
@@ -78,7 +78,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // scanner tries many.
 func (d *Dashboard) nothing(w http.ResponseWriter, r *http.Request) {
 	if _, ok := d.sessionOf(r, time.Now()); !ok {
-		d.config.Strangers.Refused(r.Context())
+		d.config.Failures.Refused(r.Context())
 	}
 	d.complain(w, r, http.StatusNotFound, "There is nothing at this address.")
 }
@@ -138,7 +138,7 @@ func (d *Dashboard) change(serve func(http.ResponseWriter, visit)) http.HandlerF
 		found, ok := d.sessionOf(r, now)
 		switch {
 		case !ok:
-			d.config.Strangers.Refused(r.Context())
+			d.config.Failures.Refused(r.Context())
 			d.complain(w, r, http.StatusUnauthorized, "You are not logged in, so nothing was changed.")
 		case !d.sessions.meant(found, r.PostForm.Get("form")):
 			d.complain(w, r, http.StatusForbidden, "This form was not made for your session, so nothing was changed. Go back, reload the page, and try again.")

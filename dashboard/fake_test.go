@@ -27,16 +27,14 @@ type tokens string
 
 func (t tokens) Valid(token string) bool { return token == string(t) }
 
-// counter is Strangers that counts, and refuses when it is told to.
+// counter is Failures that counts, and refuses when it is told to.
 type counter struct {
-	refused  int
-	verified int
-	over     http.Header
+	refused int
+	over    http.Header
 }
 
 func (c *counter) Over(context.Context) http.Header { return c.over }
 func (c *counter) Refused(context.Context)          { c.refused++ }
-func (c *counter) Verified(context.Context)         { c.verified++ }
 
 // rooms is everything that the pages read and change, in memory.
 type rooms struct {
@@ -174,7 +172,7 @@ func serve(t testing.TB, r *rooms) *served {
 	t.Helper()
 	s := &served{rooms: r, strangers: &counter{}, log: &bytes.Buffer{}}
 	config := Config{
-		Tokens: tokens(testToken), Strangers: s.strangers,
+		Tokens: tokens(testToken), Failures: s.strangers,
 		Events: r, Bodies: r, Deliveries: r, Queues: r, Destinations: r, Operator: r,
 		Wake:    func(names ...string) { r.woken = append(r.woken, names...) },
 		Sources: []string{"github"}, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(s.log, nil)),

@@ -235,7 +235,7 @@ func TestNoPageHasInlineScriptsOrStyles(t *testing.T) {
 
 func TestWithoutATokenEverythingIs401WithAnExplanation(t *testing.T) {
 	strangers := &counter{}
-	closed, err := New(Config{Strangers: strangers})
+	closed, err := New(Config{Failures: strangers})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,24 +28,23 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 
 // login is POST /login.
 func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
-	if refusal := d.config.Strangers.Over(r.Context()); refusal != nil {
-		maps.Copy(w.Header(), refusal)
-		d.complain(w, r, http.StatusTooManyRequests, "Too many refused requests from this address. Try again in a minute.")
-		return
-	}
 	if !d.sameOrigin(w, r) {
 		return
 	}
 	next := local(r.PostForm.Get("next"))
 	if !d.config.Tokens.Valid(strings.TrimSpace(r.PostForm.Get("token"))) {
-		d.config.Strangers.Refused(r.Context())
+		if refusal := d.config.Failures.Over(r.Context()); refusal != nil {
+			maps.Copy(w.Header(), refusal)
+			d.complain(w, r, http.StatusTooManyRequests, "Too many refused requests from this address. Try again in a minute.")
+			return
+		}
+		d.config.Failures.Refused(r.Context())
 		d.render(w, r, page{
 			name: "login", title: "Log in", status: http.StatusUnauthorized,
 			data: loginView{Next: next, Problem: "That is not the token of this service."},
 		})
 		return
 	}
-	d.config.Strangers.Verified(r.Context())
 	started, value := d.sessions.begin(time.Now())
 	http.SetCookie(w, sessionCookie(r, value, started.expires))
 	d.redirect(w, r, next)

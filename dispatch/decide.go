@@ -19,7 +19,12 @@ type Sent struct {
 	To     webhook.Destination
 	Policy webhook.Policy
 	// Probe marks the single request that tests a hold or the breaker.
-	Probe  bool
+	Probe bool
+	// WitnessFor is the event whose refusal the request was to confirm or to
+	// refute; zero for none.
+	WitnessFor webhook.ID
+	// Body is the beginning of the SHA-256 of the event's body.
+	Body   uint64
 	Number int
 	At     time.Time
 	Answer webhook.Answer
@@ -30,11 +35,19 @@ type Sent struct {
 func Decide(in Sent, chance Chance) webhook.Record {
 	in.Answer.At = webhook.Ceil(in.Answer.At)
 	row := rowOf(in.Answer.Outcome)
+	if weigh(in) == alone {
+		row.Hold, row.Fate, row.Vote, row.Spends = "", Alone, Abstain, false
+	} else if weigh(in) != sure {
+		row.Fate, row.Spends = Wait, false
+	}
 	to := in.To
 	if !in.Answer.Internal && !in.Answer.Cut {
 		to = decideDestination(in, row, chance)
 	}
 	to.Rev++
+	if beginsSameRefusal(in, to) {
+		row.Fate, row.Spends = Wait, false
+	}
 	delivery := decideDelivery(in, row, chance)
 	line := history(in, delivery)
 	line.NextAttemptAt = expected(in, row, to, delivery)
@@ -42,6 +55,9 @@ func Decide(in Sent, chance Chance) webhook.Record {
 		Attempt:  line,
 		Delivery: delivery,
 		Gates:    to,
+		Aside:    aside(in),
+		Reopen:   reopened(in, to),
+		Verdict:  verdict(in),
 	}
 }
 
@@ -67,6 +83,10 @@ func history(in Sent, delivery webhook.Delivery) *webhook.Attempt {
 		Rule:     in.Answer.Rule,
 		Evidence: in.Answer.Evidence,
 		Decision: delivery.State,
+
+		Presumed:   in.Answer.Presumed,
+		Renewed:    in.Answer.Renewed,
+		WitnessFor: in.WitnessFor,
 	}
 }
 
@@ -107,6 +127,8 @@ func decideDelivery(in Sent, row Row, chance Chance) webhook.Delivery {
 	switch row.Fate {
 	case Done:
 		return finish(d, webhook.Delivered, "", in.Answer.At)
+	case Alone:
+		return setAside(d, in, chance)
 	case Die:
 		return finish(d, webhook.Dead, row.Reason, in.Answer.At)
 	case SlowTries:
@@ -150,6 +172,9 @@ func slowTry(d webhook.Delivery, in Sent, chance Chance) webhook.Delivery {
 // finish ends a delivery.
 func finish(d webhook.Delivery, state webhook.State, reason webhook.DeadReason, at time.Time) webhook.Delivery {
 	d.State, d.Reason, d.FinishedAt = state, reason, at
+	if state == webhook.Delivered {
+		d.Detail = ""
+	}
 	return d
 }
 
@@ -159,10 +184,48 @@ func decideDestination(in Sent, row Row, chance Chance) webhook.Destination {
 	to = learn(in, to)
 	to = throttle(in, row, to)
 	to.Pace = pace(to.Pace, in.Answer)
+	if refutes(in) {
+		to = clearSuspicion(to)
+	}
 	if row.Fate == Done {
-		return release(in, to)
+		return release(in, settleRefusals(in, trust(to, in.Delivery.EventID)))
 	}
 	to = rearm(in, row, to)
+	switch weigh(in) {
+	case alone:
+		return to
+	case presumed:
+		return suspect(in, to, chance)
+	case confirming:
+		return confirm(in, doubt(to, in.Delivery.EventID), chance)
+	case known:
+		return renew(in, to, chance)
+	case sure:
+	}
+	if to = countRefusal(in, to, chance); beginsSameRefusal(in, to) {
+		return to
+	}
+	return holdSurely(in, row, to, chance)
+}
+
+// renew goes on with a hold that is known.
+func renew(in Sent, to webhook.Destination, chance Chance) webhook.Destination {
+	reason := rowOf(in.Answer.Outcome).Hold
+	if in.Answer.Outcome == webhook.OutcomeRejected {
+		reason = webhook.HoldMisdirected
+		if in.Probe && in.Delivery.Source != to.Suspicion.Source {
+			to.Suspicion = webhook.Suspicion{} // of another source, and refused as well
+		}
+	} else {
+		to = doubt(to, in.Delivery.EventID)
+	}
+	h, _ := to.Hold(reason)
+	return hold(to, in, webhook.Hold{Reason: reason, Basis: h.Basis}, chance)
+}
+
+// holdSurely holds the destination for an answer that is sure to be about it, by
+// the row of its outcome.
+func holdSurely(in Sent, row Row, to webhook.Destination, chance Chance) webhook.Destination {
 	if in.Answer.Outcome == webhook.OutcomeMisdirected {
 		to.Misdirected++
 		if to.Misdirected < misdirectedInARow {
@@ -170,10 +233,16 @@ func decideDestination(in Sent, row Row, chance Chance) webhook.Destination {
 		}
 	}
 	if row.Hold != "" {
-		return hold(to, in, row.Hold, chance)
+		if to.Suspicion.Reason == row.Hold {
+			to = clearSuspicion(to)
+		}
+		if row.Hold != webhook.HoldRetryAfter {
+			to = doubt(to, in.Delivery.EventID)
+		}
+		return hold(to, in, webhook.Hold{Reason: row.Hold}, chance)
 	}
 	if row.Vote == Failure && (in.Answer.Hint.Given() || probing(in, webhook.HoldRetryAfter)) {
-		return hold(to, in, webhook.HoldRetryAfter, chance)
+		return hold(to, in, webhook.Hold{Reason: webhook.HoldRetryAfter}, chance)
 	}
 	return to
 }
@@ -199,7 +268,7 @@ func probing(in Sent, reason webhook.HoldReason) bool {
 }
 
 // release ends what a success proves to be over: the probe of a hold ends it,
-// and the rate then grows from one per second. An answer to a request that
+// and the rate then grows slowly. An answer to a request that
 // left before the hold began proves nothing about it.
 func release(in Sent, to webhook.Destination) webhook.Destination {
 	to.Misdirected = 0
@@ -207,9 +276,30 @@ func release(in Sent, to webhook.Destination) webhook.Destination {
 	if !in.Probe {
 		return to
 	}
+	to.RampFrom = rampAfter(in)
 	to = to.WithoutHold(webhook.HoldRetryAfter, webhook.HoldQuota, webhook.HoldAuth, webhook.HoldMisdirected)
-	to.RampFrom = in.Answer.At
-	return to
+	return clearSuspicion(to)
+}
+
+// rampAfter returns where the ramp after a successful probe begins. Behind a hold
+// that was never sure and short little has gathered: there is none where one
+// payload was suspected, and it begins further up where two were.
+func rampAfter(in Sent) time.Time {
+	ramp := time.Time{}
+	if in.To.Breaker.Open() {
+		ramp = in.Answer.At
+	}
+	for _, h := range in.To.Holds {
+		short := in.Answer.At.Sub(h.Since) < time.Minute
+		switch {
+		case short && h.Basis == webhook.BasisPresumed:
+		case short && h.Basis == webhook.BasisWitnessed:
+			ramp = webhook.Later(ramp, in.Answer.At.Add(-startRamp))
+		default:
+			ramp = webhook.Later(ramp, in.Answer.At)
+		}
+	}
+	return ramp
 }
 
 // rearm gives the holds that a probe has tested, and that its answer does not
@@ -219,8 +309,12 @@ func rearm(in Sent, row Row, to webhook.Destination) webhook.Destination {
 		return to
 	}
 	for _, h := range to.Holds {
-		if wait, ok := waitOf(h.Reason); ok && h.Reason != row.Hold {
-			h.Until = webhook.Ceil(in.Answer.At.Add(wait.base))
+		if wait, ok := waitOf(h); ok && h.Reason != row.Hold {
+			rest := wait.base
+			if h.Basis != webhook.BasisSure {
+				rest = interval(h)
+			}
+			h.Until = webhook.Ceil(in.Answer.At.Add(rest))
 			to = to.WithHold(h)
 		}
 	}

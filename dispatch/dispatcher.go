@@ -196,6 +196,7 @@ func (d *Dispatcher) Resume(ctx context.Context, name string) error {
 	now := time.Now()
 	return d.change(ctx, name, func(dest webhook.Destination) webhook.Destination {
 		dest.Holds, dest.Breaker, dest.Misdirected = nil, webhook.Breaker{}, 0
+		dest.Suspicion, dest.Doubted, dest.Refusals = webhook.Suspicion{}, nil, webhook.Refusals{}
 		dest.Pace, dest.RampFrom = webhook.Pace{}, webhook.Ceil(now)
 		return dest
 	})

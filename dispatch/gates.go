@@ -20,6 +20,9 @@ type barrier struct {
 	held bool
 	// person marks a hold without a time: only a person ends it.
 	person bool
+	// witness marks a hold whose time has not come, though another payload
+	// than the refused ones may test it already.
+	witness bool
 }
 
 // Check asks the gates of a destination whether a request may leave now. Of
@@ -40,9 +43,11 @@ func Check(d webhook.Destination, p webhook.Policy, now time.Time) webhook.Gate 
 			return gate
 		}
 		held = held || b.held
+		gate.Witness = gate.Witness || b.witness
 		gate.Until = webhook.Later(gate.Until, webhook.Ceil(b.until))
 	}
 	gate.Probe = held && !gate.Until.After(now)
+	gate.Witness = gate.Witness && gate.Probe
 	return gate
 }
 
@@ -57,7 +62,11 @@ func barriers(d webhook.Destination, p webhook.Policy, now time.Time) []barrier 
 	list := make([]barrier, 0, 8)
 	for _, h := range d.Holds {
 		word := webhook.WaitingFor(h.Reason)
-		list = append(list, barrier{word: word, until: h.Until, held: true, person: h.Until.IsZero()})
+		b := barrier{word: word, until: h.Until, held: true, person: h.Until.IsZero()}
+		if s := d.Suspicion; s.Reason == h.Reason && h.Until.After(now) && h.Until.After(s.WitnessFrom) {
+			b.until, b.witness = s.WitnessFrom, true
+		}
+		list = append(list, b)
 	}
 	if d.Breaker.Open() {
 		list = append(list, barrier{word: webhook.WaitBreaker, until: d.Breaker.Until, held: true})
@@ -105,11 +114,20 @@ func Waiting(s webhook.Status, delivery webhook.Delivery, now time.Time) (webhoo
 	if until.IsZero() {
 		return word, until
 	}
+	if suspicion := s.Destination.Suspicion; suspicion.Reason != "" && !isWitness(s.Destination, delivery) {
+		if h, held := s.Destination.Hold(suspicion.Reason); held {
+			until = webhook.Later(until, h.Until)
+		}
+	}
 	if retryAt := s.Destination.Retries.Next(now); !delivery.First() && retryAt.After(now) {
 		word, until = prefer(word, webhook.WaitBudget), webhook.Later(until, retryAt)
 	}
 	if delivery.NextAttemptAt.After(now) {
-		return prefer(word, webhook.WaitBackoff), webhook.Later(until, delivery.NextAttemptAt)
+		own := webhook.WaitBackoff
+		if delivery.Refusals > 0 {
+			own = webhook.WaitRefused
+		}
+		return prefer(word, own), webhook.Later(until, delivery.NextAttemptAt)
 	}
 	if s.Full {
 		word = prefer(word, webhook.WaitPace)
@@ -157,7 +175,11 @@ func (o *owner) nextSlotLocked(now time.Time) (slot, time.Time) {
 	case gate.Probe && o.probing:
 		return noSlot, time.Time{}
 	case gate.Probe:
-		return probeSlot, o.retriesOpen(now)
+		again := o.retriesOpen(now)
+		if h, held := o.dest.Hold(o.dest.Suspicion.Reason); held && gate.Witness {
+			again = sooner(again, h.Until)
+		}
+		return probeSlot, again
 	case o.unrecorded >= mostUnrecorded(o.policy):
 		return noSlot, time.Time{}
 	}
@@ -185,5 +207,11 @@ func (o *owner) acceptsBorrowed(from *owner, now time.Time) bool {
 	_, paused := from.dest.Hold(webhook.HoldPaused)
 	held := len(from.dest.Holds) > 0 || from.dest.Breaker.Open()
 	probeDue := Check(from.dest, from.policy, now).Probe && !from.probing
-	return held && !paused && !probeDue
+	return held && !paused && !probeDue && !onlyPresumed(from.dest)
+}
+
+// onlyPresumed reports whether a destination is held for one payload alone: that
+// may be the payload's own refusal, which never moves it on.
+func onlyPresumed(d webhook.Destination) bool {
+	return len(d.Holds) == 1 && suspects(d) && !d.Breaker.Open()
 }

@@ -39,6 +39,9 @@ func TestTheMostImportantReasonIsShown(t *testing.T) {
 	d.Retries = webhook.Window{}
 	see(status()) // pace
 	d.Pace = webhook.Pace{}
+	delivery.Refusals = 1
+	see(status()) // refused
+	delivery.Refusals = 0
 	see(status()) // backoff
 	delivery.NextAttemptAt = noon
 	see(status()) // due

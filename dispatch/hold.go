@@ -6,26 +6,39 @@ import (
 	"weir/webhook"
 )
 
-// holdWait is how a hold waits when the answer gives no time: base, doubling
-// with each refusal in a row, up to limit.
+// holdWait is how a hold waits when the answer gives no time: base, growing by
+// factor with each refusal in a row, up to limit.
 type holdWait struct {
-	base  time.Duration
-	limit time.Duration
+	base   time.Duration
+	factor float64
+	limit  time.Duration
 }
 
-// waitOf returns the own wait of a hold that a probe can end; paused and gone
-// wait for a person and have none.
-func waitOf(reason webhook.HoldReason) (holdWait, bool) {
-	switch reason {
+// waitOf returns the own wait of a hold that a probe can end; paused and a sure
+// gone wait for a person and have none. A hold that rests on statuses alone is
+// tested soon, and then ever later: two odd payloads must not stop all others.
+func waitOf(h webhook.Hold) (holdWait, bool) {
+	wait := holdWait{factor: 2}
+	switch h.Reason {
 	case webhook.HoldRetryAfter:
-		return holdWait{base: 4 * time.Second, limit: 15 * time.Minute}, true
+		wait.base, wait.limit = 4*time.Second, 15*time.Minute
 	case webhook.HoldQuota, webhook.HoldAuth:
-		return holdWait{base: 15 * time.Minute, limit: time.Hour}, true
+		wait.base, wait.limit = 15*time.Minute, time.Hour
 	case webhook.HoldMisdirected:
-		return holdWait{base: 15 * time.Minute, limit: 15 * time.Minute}, true
+		wait.base, wait.limit = 15*time.Minute, 15*time.Minute
+	case webhook.HoldGone:
+		wait.base, wait.limit = 15*time.Minute, time.Hour
+		return wait, h.Basis == webhook.BasisPresumed
 	default:
 		return holdWait{}, false
 	}
+	switch h.Basis {
+	case webhook.BasisWitnessed:
+		wait.base, wait.factor = 4*time.Second, 4
+	case webhook.BasisSameRefusal:
+		wait.base = time.Minute
+	}
+	return wait, true
 }
 
 // quotaHintGrowth doubles the hold of a quota whose own hint proved too short:
@@ -34,15 +47,15 @@ func waitOf(reason webhook.HoldReason) (holdWait, bool) {
 const quotaHintGrowth = time.Minute
 
 // probed reports whether a hold is ended by a probe, not by a person alone.
-func probed(reason webhook.HoldReason) bool {
-	_, ok := waitOf(reason)
+func probed(h webhook.Hold) bool {
+	_, ok := waitOf(h)
 	return ok
 }
 
 // interval is the least time between two probes of a hold.
 func interval(hold webhook.Hold) time.Duration {
-	wait, _ := waitOf(hold.Reason)
-	return grow(wait.base, 2, hold.Step, wait.limit)
+	wait, _ := waitOf(hold)
+	return grow(wait.base, wait.factor, hold.Step, wait.limit)
 }
 
 // ownWait is how long a hold waits by itself after a refusal, as the least
@@ -65,16 +78,20 @@ func ownWait(hold webhook.Hold, answer webhook.Answer) time.Duration {
 // hold returns the destination with a hold begun or renewed by an answer. The
 // step grows only when a probe was refused: several answers of one burst are
 // one refusal.
-func hold(d webhook.Destination, in Sent, reason webhook.HoldReason, chance Chance) webhook.Destination {
-	h, held := d.Hold(reason)
+func hold(d webhook.Destination, in Sent, kind webhook.Hold, chance Chance) webhook.Destination {
+	h, held := d.Hold(kind.Reason)
 	switch {
-	case !held:
-		h = webhook.Hold{Reason: reason, Since: webhook.Ceil(in.Answer.At)}
+	case !held || h.Basis != kind.Basis:
+		h = webhook.Hold{Reason: kind.Reason, Basis: kind.Basis, Since: webhook.Ceil(in.Answer.At)}
+		held = false
 	case in.Probe:
 		h.Step++
 	}
 	h.Status, h.Rule, h.Evidence = in.Answer.Status, in.Answer.Rule, in.Answer.Evidence
-	if !probed(reason) {
+	if h.Basis == webhook.BasisSameRefusal {
+		h.Evidence.Note = noteSame
+	}
+	if !probed(h) {
 		h.Until, h.NeedsOperator = time.Time{}, true
 		return d.WithHold(h)
 	}
@@ -89,12 +106,16 @@ func hold(d webhook.Destination, in Sent, reason webhook.HoldReason, chance Chan
 		until = webhook.Later(until, h.Until)
 	}
 	h.Until = until
-	h.NeedsOperator = needsOperator(reason) || in.Answer.Hint.Wait > in.Policy.MaxHold
+	h.NeedsOperator = needsOperator(h) || in.Answer.Hint.Wait > in.Policy.MaxHold
 	return d.WithHold(h)
 }
 
 // needsOperator reports whether a hold is expected to last until a person
-// mends something.
-func needsOperator(reason webhook.HoldReason) bool {
-	return reason != webhook.HoldRetryAfter && reason != webhook.HoldQuota
+// mends something. A presumed one may end with the next event, unless the same
+// payload has been refused twice.
+func needsOperator(h webhook.Hold) bool {
+	if h.Basis == webhook.BasisPresumed && h.Step == 0 {
+		return false
+	}
+	return h.Reason != webhook.HoldRetryAfter && h.Reason != webhook.HoldQuota
 }

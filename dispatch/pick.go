@@ -55,9 +55,7 @@ func (o *owner) pick(ctx context.Context, b *backlog, s slot) (webhook.Delivery,
 		return o.pickNewest(ctx, b, allowed, now)
 	}
 	if s == probeSlot {
-		last := o.gates().LastProbed
-		b.firsts.rotate(last)
-		b.retries.rotate(last)
+		return o.pickProbe(ctx, b, allowed, now)
 	}
 	var best webhook.Delivery
 	found := false
@@ -71,6 +69,50 @@ func (o *owner) pick(ctx context.Context, b *backlog, s slot) (webhook.Delivery,
 		}
 	}
 	return best, found, nil
+}
+
+// pickProbe chooses the delivery that tests a hold or the breaker. Probes take
+// turns: never the last one again while there is another, and what was never
+// attempted first. Where a hold presumes a fault, the probe is a witness:
+// another event than the refused one, of another source where there is one.
+func (o *owner) pickProbe(ctx context.Context, b *backlog, allowed budget, now time.Time) (webhook.Delivery, bool, error) {
+	d := o.gates()
+	witness := Check(d, o.policy, now).Witness
+	var candidates []webhook.Delivery
+	firsts := &b.firsts
+	if underSameRefusal(d) {
+		firsts = &b.newest // the oldest are like those that were refused
+	}
+	for _, q := range []*queue{firsts, &b.retries} {
+		q.unread, q.outdated = true, true
+		if err := b.read(ctx, q, now); err != nil {
+			return webhook.Delivery{}, false, err
+		}
+		q.rotate(d.LastProbed)
+		for _, delivery := range q.ready {
+			inBudget := allowed.retries || allowed.firsts && o.isFirst(delivery)
+			if inBudget && o.canSend(b, delivery) && (!witness || isWitness(d, delivery)) {
+				candidates = append(candidates, delivery)
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return webhook.Delivery{}, false, nil
+	}
+	return slices.MinFunc(candidates, func(a, b webhook.Delivery) int { return turn(d, a) - turn(d, b) }), true, nil
+}
+
+// turn is the place of a delivery among the candidates for a probe.
+func turn(d webhook.Destination, delivery webhook.Delivery) int {
+	switch suspicion := d.Suspicion; {
+	case delivery.EventID == d.LastProbed:
+		return 3
+	case slices.Contains(d.Doubted, delivery.EventID):
+		return 2
+	case suspicion.Reason != "" && delivery.Source == suspicion.Source:
+		return 1
+	}
+	return 0
 }
 
 // pickNewest chooses the delivery for an express slot.

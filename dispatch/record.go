@@ -29,6 +29,11 @@ func (o *owner) record(ctx context.Context, a attempt, sent Sent, receivedAt tim
 	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
 		o.wakeUp() // its fallback, too
 	}
+	if len(record.Aside)+len(record.Reopen) > 0 {
+		for _, b := range o.backlogs { // other deliveries have new times
+			b.source.wakeUp()
+		}
+	}
 	o.observe(Observation{
 		Record: record, Before: before, Cut: sent.Answer.Cut, ReceivedAt: receivedAt,
 	})

@@ -14,7 +14,13 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 	d.Name = p.Name
 	if d.Fingerprint != p.Fingerprint {
 		d = d.WithoutHold(webhook.HoldAuth, webhook.HoldGone, webhook.HoldMisdirected)
-		d.Misdirected = 0
+		for _, h := range d.Holds {
+			if h.Basis != webhook.BasisSure {
+				d = d.WithoutHold(h.Reason)
+			}
+		}
+		d.Suspicion = webhook.Suspicion{}
+		d.Doubted, d.Refusals, d.Misdirected = nil, webhook.Refusals{}, 0
 		d.Fingerprint = p.Fingerprint
 	}
 	d.Sent = refit(d.Sent, p.Rate)
@@ -108,6 +114,9 @@ func clampFuture(d webhook.Destination, now time.Time) webhook.Destination {
 	}
 	if soonest := now.Add(breakerOpenMax); d.Breaker.Open() && d.Breaker.Until.After(soonest) {
 		d.Breaker.Until = soonest
+	}
+	if soonest := now.Add(witnessEvery); d.Suspicion.WitnessFrom.After(soonest) {
+		d.Suspicion.WitnessFrom = webhook.Ceil(soonest)
 	}
 	if d.Pace.NotBefore.After(limit) {
 		d.Pace.NotBefore = limit

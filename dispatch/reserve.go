@@ -16,6 +16,8 @@ type attempt struct {
 	source   *owner
 	delivery webhook.Delivery
 	slot     slot
+	// witnessFor is the event whose refusal it is to confirm or to refute.
+	witnessFor webhook.ID
 }
 
 // begin claims a delivery, counts its request, and sends it in a goroutine of
@@ -43,6 +45,9 @@ func (o *owner) begin(ctx, hard context.Context, a attempt) (bool, error) {
 		if err := o.ledger.Save(ctx, reserved); err != nil {
 			o.abandon(a)
 			return false, fmt.Errorf("save the probe of %s: %w", o.policy.Name, err)
+		}
+		if suspects(reserved) && isWitness(reserved, a.delivery) {
+			a.witnessFor = reserved.Suspicion.Event
 		}
 	}
 	o.attempts.Go(func() { o.send(hard, a) })
@@ -94,6 +99,9 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	if allowed == noSlot || (allowed == probeSlot) != (a.slot == probeSlot) {
 		return o.dest, false
 	}
+	if gate := Check(o.dest, o.policy, webhook.Floor(time.Now())); gate.Witness && !isWitness(o.dest, a.delivery) {
+		return o.dest, false
+	}
 	now := webhook.Ceil(time.Now())
 	retry := !o.isFirst(a.delivery)
 	if !retry {
@@ -131,7 +139,7 @@ func (o *owner) isFirst(d webhook.Delivery) bool {
 func ReserveProbe(d webhook.Destination, now time.Time, delivery webhook.ID) webhook.Destination {
 	holds := make([]webhook.Hold, 0, len(d.Holds))
 	for _, h := range d.Holds {
-		if probed(h.Reason) {
+		if probed(h) {
 			h.Probes++
 			h.Until = webhook.Later(h.Until, webhook.Ceil(now.Add(interval(h))))
 		}
@@ -141,6 +149,9 @@ func ReserveProbe(d webhook.Destination, now time.Time, delivery webhook.ID) web
 	if d.Breaker.Open() {
 		d.Breaker.Trials++
 		d.Breaker.Until = webhook.Later(d.Breaker.Until, webhook.Ceil(now.Add(openFor(d.Breaker))))
+	}
+	if d.Suspicion.Reason != "" {
+		d.Suspicion.WitnessFrom = webhook.Ceil(now.Add(witnessEvery))
 	}
 	d.LastProbed = delivery
 	d.Rev++

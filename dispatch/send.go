@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -49,7 +50,7 @@ func (o *owner) send(hard context.Context, a attempt) {
 	at := time.Now()
 	answer := o.call(hard, job)
 	after := o.record(hard, a, Sent{
-		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot,
+		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot, WitnessFor: a.witnessFor, Body: binary.BigEndian.Uint64(event.SHA256[:]),
 		Number: job.Number, At: at, Answer: answer,
 	}, event.ReceivedAt)
 	o.done(a)

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ func (l *ledger) accept(size int64, to ...string) webhook.ID {
 	var id webhook.ID
 	binary.BigEndian.PutUint64(id[8:], l.seq)
 	now := webhook.Ceil(time.Now())
-	l.events[id] = webhook.Event{ID: id, Source: "app", ReceivedAt: now, Size: size}
+	l.events[id] = webhook.Event{ID: id, Source: "app", ReceivedAt: now, Size: size, SHA256: sha256.Sum256(id[:])}
 	for _, name := range to {
 		l.deliveries[key(id, name)] = webhook.Delivery{
 			EventID: id, Source: "app", Destination: name, State: webhook.Pending,
@@ -142,7 +143,27 @@ func (p *process) Record(_ context.Context, r webhook.Record) error {
 		p.history[k] = append(p.history[k], *r.Attempt)
 	}
 	p.deliveries[k] = r.Delivery
+	p.revise(r)
 	return p.save(r.Gates)
+}
+
+// revise changes the other deliveries that a record says something about.
+func (p *process) revise(r webhook.Record) {
+	for _, other := range r.Aside {
+		k := key(other.EventID, other.Destination)
+		if d, found := p.deliveries[k]; found && d.State == webhook.Pending && d.Refusals == 0 {
+			d.Refusals, d.NextAttemptAt, d.Detail = 1, other.NextAttemptAt, other.Detail
+			p.deliveries[k] = d
+		}
+	}
+	for _, other := range r.Reopen {
+		k := key(other.EventID, other.Destination)
+		if d, found := p.deliveries[k]; found && d.Reason == webhook.DeadRejected {
+			d.State, d.Reason, d.FinishedAt, d.Spent = webhook.Pending, "", time.Time{}, max(d.Spent-1, 0)
+			d.NextAttemptAt, d.Detail = other.NextAttemptAt, other.Detail
+			p.deliveries[k] = d
+		}
+	}
 }
 
 func (p *process) Due(_ context.Context, q webhook.DueQuery) (webhook.DueList, error) {

@@ -16,6 +16,9 @@ const (
 	SlowTries
 	// Wait leaves it due, for when the destination's hold ends.
 	Wait
+	// Alone sets it aside: others are taken, and it is tried again after 5 min,
+	// 30 min, 2 h and each 6 h. No row has it: the answers to others decide.
+	Alone
 )
 
 // Vote is what an outcome means for the breaker.
@@ -33,6 +36,10 @@ const (
 // Row says what one outcome means.
 type Row struct {
 	Outcome webhook.Outcome
+	// Witnessed reports that the row needs a second payload with the same
+	// outcome where only the status suggests it: until then the first waits,
+	// unspent.
+	Witnessed bool
 	// Spends reports whether the attempt counts against MAX_ATTEMPTS. A
 	// probe never does, nor does a failure that came with a hint.
 	Spends bool
@@ -51,14 +58,14 @@ func Table() []Row {
 	return []Row{
 		{Outcome: webhook.OutcomeDelivered, Spends: true, Fate: Done, Vote: Success},
 		{Outcome: webhook.OutcomeRateLimited, Fate: Wait, Hold: webhook.HoldRetryAfter, Throttles: true},
-		{Outcome: webhook.OutcomeQuotaExhausted, Fate: Wait, Hold: webhook.HoldQuota, Throttles: true},
+		{Outcome: webhook.OutcomeQuotaExhausted, Witnessed: true, Fate: Wait, Hold: webhook.HoldQuota, Throttles: true},
 		{Outcome: webhook.OutcomeTransient, Spends: true, Fate: Backoff, Vote: Failure, Throttles: true},
 		{Outcome: webhook.OutcomeNetwork, Spends: true, Fate: Backoff, Vote: Failure, Throttles: true},
 		{Outcome: webhook.OutcomeRejected, Spends: true, Fate: Die, Reason: webhook.DeadRejected},
 		{Outcome: webhook.OutcomeTooLarge, Spends: true, Fate: Die, Reason: webhook.DeadTooLarge},
-		{Outcome: webhook.OutcomeGone, Fate: Wait, Hold: webhook.HoldGone},
-		{Outcome: webhook.OutcomeMisdirected, Spends: true, Fate: SlowTries, Reason: webhook.DeadMisdirected, Hold: webhook.HoldMisdirected},
-		{Outcome: webhook.OutcomeAuth, Fate: Wait, Hold: webhook.HoldAuth},
+		{Outcome: webhook.OutcomeGone, Witnessed: true, Fate: Wait, Hold: webhook.HoldGone},
+		{Outcome: webhook.OutcomeMisdirected, Witnessed: true, Spends: true, Fate: SlowTries, Reason: webhook.DeadMisdirected, Hold: webhook.HoldMisdirected},
+		{Outcome: webhook.OutcomeAuth, Witnessed: true, Fate: Wait, Hold: webhook.HoldAuth},
 	}
 }
 

@@ -15,19 +15,20 @@ import (
 func refusal(result webhook.Result) fault {
 	switch result {
 	case webhook.ResultUnknownSource:
-		return fault{http.StatusNotFound, Code(webhook.ResultUnknownSource), ""}
+		return fault{http.StatusNotFound, Code(webhook.ResultUnknownSource), "No source has this name. The last part of the path names it."}
 	case webhook.ResultBadSignature, webhook.ResultStale:
-		return fault{http.StatusUnauthorized, Code(webhook.ResultBadSignature), ""}
+		return fault{http.StatusUnauthorized, Code(webhook.ResultBadSignature),
+			"The request could not be verified. The operator finds the reason in the log under this request id."}
 	case webhook.ResultMalformed:
-		return fault{http.StatusBadRequest, Code(result), ""}
+		return fault{http.StatusBadRequest, Code(result), "The body did not arrive whole, or a header that may come once came twice."}
 	case webhook.ResultKeyConflict:
 		return fault{http.StatusUnprocessableEntity, Code(result), "This key was used before with another body."}
 	case webhook.ResultTooLarge:
-		return fault{http.StatusRequestEntityTooLarge, Code(result), ""}
+		return fault{http.StatusRequestEntityTooLarge, Code(result), "The body is larger than this source takes."}
 	case webhook.ResultUnsupported:
-		return fault{http.StatusUnsupportedMediaType, Code(result), ""}
+		return fault{http.StatusUnsupportedMediaType, Code(result), "This content encoding is not supported."}
 	case webhook.ResultThrottled:
-		return fault{http.StatusTooManyRequests, Code(result), ""}
+		return fault{http.StatusTooManyRequests, Code(result), "Too many requests. Retry-After says when to come back."}
 	case webhook.ResultUnavailable:
 		return fault{http.StatusServiceUnavailable, Code(result), "Not stored. Please send it again."}
 	default:

@@ -37,28 +37,28 @@ func (t Tokens) Valid(token string) bool {
 	return match == 1
 }
 
-// guard lets only operators through. A client that tries many tokens is
-// refused like one that tries many signatures.
+// guard lets only operators through. A client that tries many tokens is refused
+// like one that tries many signatures; a valid token is never refused for what
+// others at its address do.
 func (h *api) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		if refusal := h.config.Strangers.Over(r.Context()); refusal != nil {
+		if h.config.Tokens.Valid(bearer(r)) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if refusal := h.config.Failures.Over(r.Context()); refusal != nil {
 			answerUnread(w, r, func() {
 				maps.Copy(w.Header(), refusal)
 				writeProblem(w, fault{http.StatusTooManyRequests, CodeThrottled, "Too many refused requests from this address."})
 			})
 			return
 		}
-		if !h.config.Tokens.Valid(bearer(r)) {
-			h.config.Strangers.Refused(r.Context())
-			answerUnread(w, r, func() {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
-				writeProblem(w, fault{http.StatusUnauthorized, CodeUnauthorized, "This needs the header Authorization: Bearer with a valid token."})
-			})
-			return
-		}
-		h.config.Strangers.Verified(r.Context())
-		next.ServeHTTP(w, r)
+		h.config.Failures.Refused(r.Context())
+		answerUnread(w, r, func() {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
+			writeProblem(w, fault{http.StatusUnauthorized, CodeUnauthorized, "This needs the header Authorization: Bearer with a valid token."})
+		})
 	})
 }
 

@@ -23,16 +23,15 @@ var (
 
 // buffer is a body in memory, whose bytes are accounted for.
 type buffer struct {
-	room  Bytes
+	room  Room
 	taken int64
 	bytes []byte
+	// progress is called with the number of bytes that have arrived.
+	progress func(arrived int)
 }
 
 // release gives the accounted bytes back.
-func (b *buffer) release() {
-	b.room.Release(b.taken)
-	b.taken = 0
-}
+func (b *buffer) release() { b.room.Release() }
 
 // grow makes the capacity exactly size.
 func (b *buffer) grow(size int64) error {
@@ -59,6 +58,7 @@ func (b *buffer) fill(body io.Reader, declared, limit int64) error {
 	for {
 		n, err := body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
+		b.progress(len(b.bytes))
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -99,13 +99,32 @@ func bodyFault(err error) error {
 	return errBroken
 }
 
-// readBody reads the whole body within the time that a body may take.
+const (
+	// progressBytes is how much of a body must arrive within progressTime, for
+	// as long as it has not ended: a body that is held back must not hold memory
+	// for the whole of BodyTimeout.
+	progressBytes = 8 << 10
+	progressTime  = 5 * time.Second
+)
+
+// readBody reads the whole body within the time that a body may take, as long as
+// it makes progress.
 func (h *receiver) readBody(w http.ResponseWriter, r *http.Request, limit int64) (*buffer, error) {
 	connection := http.NewResponseController(w)
+	begun := time.Now()
 	// Where no deadline can be set, as in a test without a connection, the
 	// server's own timeouts hold.
-	_ = connection.SetReadDeadline(time.Now().Add(h.config.BodyTimeout))
-	b := &buffer{room: h.config.Inflight}
+	renew := func() {
+		_ = connection.SetReadDeadline(begun.Add(min(time.Since(begun)+progressTime, h.config.BodyTimeout)))
+	}
+	renew()
+	next := progressBytes
+	b := &buffer{room: h.config.Room(r.Context()), progress: func(arrived int) {
+		if arrived >= next {
+			renew()
+			next = arrived + progressBytes
+		}
+	}}
 	if err := b.fill(r.Body, r.ContentLength, limit); err != nil {
 		b.release()
 		return nil, err

@@ -27,9 +27,10 @@ type Config struct {
 	// Client reads what it found.
 	ClientAddress func(http.Handler) http.Handler
 	Client        func(context.Context) netip.Addr
-	Strangers     Strangers
+	Failures      Failures
 	Allowance     Allowance
-	Inflight      Bytes
+	// Room returns the memory that the body of a request may take.
+	Room func(context.Context) Room
 
 	// BodyTimeout is how long one body may take, 30 s by default.
 	BodyTimeout time.Duration
@@ -140,15 +141,21 @@ type Verifier interface {
 	Handshake(request signature.Request) (signature.Verdict, bool)
 }
 
-// Strangers bounds the refused requests of a client, which it knows from the
+// Failures bounds the refused requests of a client, which it knows from the
 // context that Config.ClientAddress has made.
-type Strangers interface {
-	// Over returns nil, or the header fields of a 429 when the client is to
-	// be refused without being read.
+type Failures interface {
+	// Over returns nil, or the header fields of a 429 when the client has made
+	// too many refused requests.
 	Over(context.Context) http.Header
+	// Known reports whether the client sent a verified event lately: then its
+	// receive paths have no such limit.
+	Known(context.Context) bool
+	// MayVerify reports whether a client over the limit is still read, because
+	// a real sender may be behind its address: what fails is answered 429.
+	MayVerify(context.Context) bool
 	// Refused counts an answer 400, 401 or 404.
 	Refused(context.Context)
-	// Verified remembers that the client knows a secret.
+	// Verified remembers that the client has sent a verified event.
 	Verified(context.Context)
 }
 
@@ -160,10 +167,12 @@ type Allowance interface {
 	Take(ctx context.Context, source string) (settle func(webhook.Result), fresh, repeat http.Header)
 }
 
-// Bytes bounds the memory of bodies.
-type Bytes interface {
+// Room is the memory that one body may take.
+type Room interface {
+	// Acquire reserves n more bytes, or reports false when there is no room.
 	Acquire(n int64) bool
-	Release(n int64)
+	// Release gives everything back.
+	Release()
 }
 
 // Events reads events with their deliveries. Errors are webhook.ErrNotFound,
@@ -261,14 +270,14 @@ func (c Config) withDefaults() Config {
 	if c.Client == nil {
 		c.Client = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
-	if c.Strangers == nil {
-		c.Strangers = unlimited{}
+	if c.Failures == nil {
+		c.Failures = unlimited{}
 	}
 	if c.Allowance == nil {
 		c.Allowance = unlimited{}
 	}
-	if c.Inflight == nil {
-		c.Inflight = unlimited{}
+	if c.Room == nil {
+		c.Room = func(context.Context) Room { return unlimited{} }
 	}
 	return c
 }
@@ -280,7 +289,9 @@ func (unlimited) Over(context.Context) http.Header { return nil }
 func (unlimited) Refused(context.Context)          {}
 func (unlimited) Verified(context.Context)         {}
 func (unlimited) Acquire(int64) bool               { return true }
-func (unlimited) Release(int64)                    {}
+func (unlimited) Release()                         {}
+func (unlimited) Known(context.Context) bool       { return false }
+func (unlimited) MayVerify(context.Context) bool   { return false }
 
 func (unlimited) Take(context.Context, string) (settle func(webhook.Result), fresh, repeat http.Header) {
 	return func(webhook.Result) {}, nil, nil

@@ -17,7 +17,7 @@
 //
 // The package speaks the words of package webhook. What it needs from others it
 // names itself, in interfaces of one to three methods: [Intake], [Verifier],
-// [Strangers], [Allowance], [Bytes] on the way in, and [Events], [Deliveries],
+// [Failures], [Allowance], [Room] on the way in, and [Events], [Deliveries],
 // [Operator], [Destinations] for the operator.
 //
 // # Paths

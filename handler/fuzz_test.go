@@ -75,7 +75,7 @@ func FuzzBody(f *testing.F) {
 		}
 		bytes := &room{}
 		bytes.most.Store(1 << 21)
-		b := &buffer{room: bytes}
+		b := &buffer{room: &one{of: bytes}, progress: func(int) {}}
 		err := b.fill(iotest.HalfReader(strings.NewReader(string(body))), declared, limit)
 		if fits := int64(len(body)) <= limit; fits != (err == nil) || fits && string(b.bytes) != string(body) {
 			t.Fatalf("%d bytes with limit %d: %v", len(body), limit, err)

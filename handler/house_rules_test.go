@@ -208,19 +208,22 @@ func TestB81WordsAreClosed(t *testing.T) {
 }
 
 func TestFloodOfRefusalsIsSampled(t *testing.T) {
-	j := &journal{log: slog.New(slog.DiscardHandler)}
+	j := newRequestLog(slog.New(slog.DiscardHandler))
 	now := h0
 	allowed := 0
 	for range 1000 {
-		if _, ok := j.allow(now); ok {
+		if _, ok := j.refusals.allow(now); ok {
 			allowed++
 		}
 	}
 	if allowed != refusalLines {
 		t.Errorf("%d lines in a second", allowed)
 	}
-	suppressed, ok := j.allow(now.Add(1e9))
+	suppressed, ok := j.refusals.allow(now.Add(1e9))
 	if !ok || suppressed != 1000-refusalLines {
 		t.Errorf("the next second tells of %d", suppressed)
+	}
+	if _, ok := j.failures.allow(now); !ok {
+		t.Error("a flood of refusals hides our own failures")
 	}
 }

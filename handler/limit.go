@@ -22,7 +22,7 @@ func Limits() []Limit {
 
 // The reasons of refusals that are those of a limit.
 const (
-	reasonStranger = "too many refused requests from this address"
+	reasonFailures = "too many refused requests from this address"
 	reasonRate     = "source is over its rate"
 	reasonFull     = "store is full"
 )
@@ -32,7 +32,7 @@ func (o Observation) Limit() Limit {
 	switch {
 	case o.Result == webhook.ResultTooLarge:
 		return LimitBody
-	case o.Reason == reasonStranger:
+	case o.Reason == reasonFailures:
 		return LimitClient
 	case o.Reason == reasonRate:
 		return LimitSource

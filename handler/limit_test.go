@@ -29,9 +29,9 @@ func TestObservationsNameTheLimitThatWasMet(t *testing.T) {
 		change func(*Config)
 		body   string
 	}{
-		{LimitClient, func(c *Config) { c.Strangers = closed{} }, "{}"},
+		{LimitClient, func(c *Config) { c.Failures = closed{} }, "{}"},
 		{LimitSource, func(c *Config) { c.Allowance = closed{} }, "{}"},
-		{LimitInflight, func(c *Config) { c.Inflight = closed{} }, "{}"},
+		{LimitInflight, func(c *Config) { c.Room = func(context.Context) Room { return closed{} } }, "{}"},
 		{LimitBody, nil, strings.Repeat("x", 1001)},
 		{LimitDatabase, func(c *Config) { c.Intake = &engine{fail: webhook.ErrFull} }, "{}"},
 		{"", func(c *Config) { c.Intake = &engine{fail: webhook.ErrUnavailable} }, "{}"},

@@ -13,18 +13,22 @@ import (
 	"weir/webhook"
 )
 
-// strangers is a Strangers that writes down what it is asked.
-type strangers struct {
+// failures is a Failures that writes down what it is asked.
+type failures struct {
 	over  http.Header
+	may   bool
+	known bool
 	calls []string
 }
 
-func (s *strangers) Over(context.Context) http.Header {
+func (s *failures) Over(context.Context) http.Header {
 	s.calls = append(s.calls, "over")
 	return s.over
 }
-func (s *strangers) Refused(context.Context)  { s.calls = append(s.calls, "refused") }
-func (s *strangers) Verified(context.Context) { s.calls = append(s.calls, "verified") }
+func (s *failures) Known(context.Context) bool     { return s.known }
+func (s *failures) MayVerify(context.Context) bool { return s.may }
+func (s *failures) Refused(context.Context)        { s.calls = append(s.calls, "refused") }
+func (s *failures) Verified(context.Context)       { s.calls = append(s.calls, "verified") }
 
 // allowance is an Allowance with a number of places for each kind.
 type allowance struct {
@@ -60,8 +64,8 @@ func (u unreadable) Read([]byte) (int, error) {
 }
 
 func TestB55AnAddressOverItsLimitIsRefusedUnread(t *testing.T) {
-	limit := &strangers{over: http.Header{"Retry-After": {"42"}}}
-	h := newHouse(t, func(c *Config) { c.Strangers = limit })
+	limit := &failures{over: http.Header{"Retry-After": {"42"}}}
+	h := newHouse(t, func(c *Config) { c.Failures = limit })
 	for _, path := range []string{"/hooks/github", "/hooks/nobody"} {
 		request := newRequest(t.Context(), "POST", path, "")
 		request.ContentLength = 10
@@ -80,7 +84,8 @@ func TestB55AnAddressOverItsLimitIsRefusedUnread(t *testing.T) {
 	if diff := cmp.Diff([]string{"over", "over"}, limit.calls); diff != "" {
 		t.Errorf("a refusal for refusals counts as another: %s", diff)
 	}
-	wants(t, h.operator("GET /v1/events", ""), http.StatusTooManyRequests)
+	wants(t, h.do("GET /v1/events", "", "Authorization: Bearer wrong"), http.StatusTooManyRequests)
+	wants(t, h.operator("GET /v1/events", ""), http.StatusOK)
 	wants(t, h.do("GET /livez", ""), http.StatusOK)
 }
 
@@ -110,9 +115,9 @@ func TestOnlyAnswers400And401And404CountAgainstTheAddress(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.line+" "+test.signature, func(t *testing.T) {
-			limit := &strangers{}
+			limit := &failures{}
 			h := newHouse(t, func(c *Config) {
-				c.Strangers = limit
+				c.Failures = limit
 				open := c.Sources["github"]
 				open.Trust = Unsigned
 				c.Sources["open"] = open
@@ -123,11 +128,28 @@ func TestOnlyAnswers400And401And404CountAgainstTheAddress(t *testing.T) {
 			}
 		})
 	}
-	limit := &strangers{}
-	h := newHouse(t, func(c *Config) { c.Strangers = limit })
+	limit := &failures{}
+	h := newHouse(t, func(c *Config) { c.Failures = limit })
 	wants(t, h.operator("GET /v1/events", ""), http.StatusOK)
-	if got := strings.Join(limit.calls, " "); got != "over verified" {
+	if got := strings.Join(limit.calls, " "); got != "" {
 		t.Errorf("an operator's calls %q", got)
+	}
+}
+
+// TestJunkFromASharedAddressSilencesNoSender: where a real sender may be behind
+// an address that is over its limit, only what does not verify is refused.
+func TestJunkFromASharedAddressSilencesNoSender(t *testing.T) {
+	limit := &failures{over: http.Header{"Retry-After": {"42"}}, may: true}
+	h := newHouse(t, func(c *Config) { c.Failures = limit })
+	wants(t, h.do("POST /hooks/github", "x", "X-Signature: valid"), http.StatusOK)
+	h2 := newHouse(t, func(c *Config) { c.Failures = &failures{over: limit.over, known: true} })
+	wants(t, h2.do("POST /hooks/github", "x", "X-Signature: wrong"), http.StatusUnauthorized)
+	for _, line := range []string{"POST /hooks/github", "POST /hooks/nobody"} {
+		answer := h.do(line, "x", "X-Signature: wrong")
+		wants(t, answer, http.StatusTooManyRequests)
+		if answer.Header().Get("Retry-After") != "42" {
+			t.Errorf("%s: header %v", line, answer.Header())
+		}
 	}
 }
 

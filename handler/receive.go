@@ -19,7 +19,7 @@ import (
 // receiver answers the receive paths.
 type receiver struct {
 	config Config
-	lines  *journal
+	lines  *requestLog
 }
 
 // intake is one request on its way through the checks.
@@ -28,6 +28,9 @@ type intake struct {
 	source  Source
 	known   bool
 	arrived time.Time
+	// over is set when the client is over its limit of refused requests and
+	// may still verify: the header fields of the 429 for what does not.
+	over http.Header
 	// read is the number of bytes of the body that were kept.
 	read int64
 }
@@ -114,10 +117,11 @@ func (h *receiver) intake(r *http.Request) *intake {
 
 // beforeBody makes the checks that need no byte of the body.
 func (h *receiver) beforeBody(r *http.Request, in *intake) (outcome, bool) {
-	if refusal := h.config.Strangers.Over(r.Context()); refusal != nil {
-		out := refuse(webhook.ResultThrottled, reasonStranger).unread()
-		out.header = refusal
-		return out, true
+	if over := h.config.Failures.Over(r.Context()); over != nil && !h.config.Failures.Known(r.Context()) {
+		in.over = over
+		if !in.known || !h.config.Failures.MayVerify(r.Context()) {
+			return in.throttled().unread(), true
+		}
 	}
 	switch {
 	case !in.known:
@@ -129,6 +133,14 @@ func (h *receiver) beforeBody(r *http.Request, in *intake) (outcome, bool) {
 	default:
 		return outcome{}, false
 	}
+}
+
+// throttled is the outcome for a client that is over its limit of refused
+// requests.
+func (in *intake) throttled() outcome {
+	out := refuse(webhook.ResultThrottled, reasonFailures)
+	out.header = in.over
+	return out
 }
 
 // limit returns the largest body.
@@ -165,7 +177,7 @@ func (h *receiver) withBody(w http.ResponseWriter, r *http.Request, in *intake) 
 		return out
 	}
 	if in.source.Trust == Signed {
-		h.config.Strangers.Verified(r.Context())
+		h.config.Failures.Verified(r.Context())
 	}
 	stored := h.store(r, in, h.arrival(r, in, verdict, body.bytes))
 	stored.alert, stored.secret = out.alert, out.secret
@@ -290,10 +302,16 @@ func (h *receiver) wake(arrival webhook.Arrival, receipt webhook.Receipt) {
 	}
 }
 
-// finish answers, counts and tells.
+// finish answers, counts and reports. What fails to verify is answered 429 where
+// its client is over the limit: only then was it read at all.
 func (h *receiver) finish(w http.ResponseWriter, r *http.Request, in *intake, out outcome) {
-	if strangerResult(out.result) {
-		h.config.Strangers.Refused(r.Context())
+	if countsAgainstClient(out.result) {
+		h.config.Failures.Refused(r.Context())
+		if in.over != nil {
+			throttled := in.throttled()
+			throttled.body = out.body
+			out = throttled
+		}
 	}
 	write := func() {
 		maps.Copy(w.Header(), out.header)
@@ -307,9 +325,9 @@ func (h *receiver) finish(w http.ResponseWriter, r *http.Request, in *intake, ou
 	}
 }
 
-// strangerResult reports whether a result counts against the client's address:
+// countsAgainstClient reports whether a result counts against the client's address:
 // those answered 400, 401 and 404.
-func strangerResult(result webhook.Result) bool {
+func countsAgainstClient(result webhook.Result) bool {
 	switch result {
 	case webhook.ResultMalformed, webhook.ResultBadSignature, webhook.ResultStale, webhook.ResultUnknownSource:
 		return true

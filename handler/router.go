@@ -41,7 +41,7 @@ func routes(config Config) chi.Router {
 }
 
 func (h *api) receivePaths(router chi.Router) {
-	receive := &receiver{config: h.config, lines: &journal{log: h.config.Log}}
+	receive := &receiver{config: h.config, lines: newRequestLog(h.config.Log)}
 	for _, pattern := range []string{"/hooks/{source}", "/hooks/{source}/"} {
 		router.Post(pattern, receive.post)
 		router.Get(pattern, receive.handshake)
@@ -113,7 +113,7 @@ func (h *api) notFound(w http.ResponseWriter, r *http.Request) {
 		h.config.Dashboard.ServeHTTP(w, r)
 		return
 	}
-	h.config.Strangers.Refused(r.Context())
+	h.config.Failures.Refused(r.Context())
 	answerUnread(w, r, func() { h.unknown(w, r) })
 }
 

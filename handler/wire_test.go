@@ -268,13 +268,30 @@ func (b *room) Acquire(n int64) bool {
 	}
 }
 
-func (b *room) Release(n int64) { b.used.Add(-n) }
+// one is the room of one body.
+type one struct {
+	of  *room
+	own int64
+}
+
+func (o *one) Acquire(n int64) bool {
+	if !o.of.Acquire(n) {
+		return false
+	}
+	o.own += n
+	return true
+}
+
+func (o *one) Release() {
+	o.of.used.Add(-o.own)
+	o.own = 0
+}
 
 func TestBodiesInFlightAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	bytes := &room{}
 	bytes.most.Store(3 * limit)
-	h := newHouse(t, func(c *Config) { setLimit(c, limit); c.Inflight = bytes })
+	h := newHouse(t, func(c *Config) { setLimit(c, limit); c.Room = func(context.Context) Room { return &one{of: bytes} } })
 	body := strings.Repeat("x", limit)
 	var group sync.WaitGroup
 	var refused atomic.Int64
@@ -310,7 +327,7 @@ func TestBodiesInFlightAreBounded(t *testing.T) {
 func TestAnnouncedBytesAreNotReserved(t *testing.T) {
 	bytes := &room{}
 	bytes.most.Store(1 << 20)
-	b := &buffer{room: bytes}
+	b := &buffer{room: &one{of: bytes}, progress: func(int) {}}
 	err := b.fill(io.MultiReader(strings.NewReader("little"), brokenReader{}), 900<<10, 1<<20)
 	if !errors.Is(err, errBroken) || bytes.peak.Load() > firstBuffer {
 		t.Errorf("%v with %d bytes", err, bytes.peak.Load())

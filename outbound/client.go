@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"weir/webhook"
@@ -57,6 +58,8 @@ const (
 	maxBody = 16 << 10
 	// maxHeader bounds the header section of an answer in bytes.
 	maxHeader = 64 << 10
+	// maxSecureHeader is the same within TLS.
+	maxSecureHeader = 1 << 20
 	// idleTimeout is below the keep-alive time of common servers (nginx and
 	// AWS load balancers: 60 s and more), so that we close before they do.
 	idleTimeout = 45 * time.Second
@@ -72,12 +75,12 @@ const (
 // Client sends to one destination. Its methods may be called from several
 // goroutines at once.
 type Client struct {
-	config    Config
-	url       *url.URL
-	static    http.Header
-	key       []byte
-	secrets   Secrets
-	transport *http.Transport
+	config  Config
+	url     *url.URL
+	static  http.Header
+	key     []byte
+	secrets Secrets
+	pool    pool
 }
 
 // New checks the configuration. Its errors name what is wrong and never a
@@ -104,7 +107,6 @@ func New(config Config) (*Client, error) {
 		c.config.Version = "dev"
 	}
 	c.secrets = NewSecrets(secretValues(c.config, c.url)...)
-	c.transport = c.newTransport()
 	return c, nil
 }
 
@@ -140,13 +142,22 @@ func (c *Client) newTransport() *http.Transport {
 		MaxIdleConnsPerHost:    c.config.Concurrency,
 		MaxConnsPerHost:        c.config.Concurrency,
 		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxHeader,
+		MaxResponseHeaderBytes: c.headerBound(),
 		Protocols:              protocols,
 	}
 	if c.config.RootCAs != nil {
 		transport.TLSClientConfig = &tls.Config{RootCAs: c.config.RootCAs}
 	}
 	return transport
+}
+
+// headerBound returns the bound of a header section. Within TLS the status of an
+// answer that passes it cannot be seen, so more is read there.
+func (c *Client) headerBound() int64 {
+	if c.url.Scheme == "https" {
+		return maxSecureHeader
+	}
+	return maxHeader
 }
 
 // dial opens a connection within the timeout of an attempt, also where the
@@ -172,6 +183,7 @@ func (c *Client) Send(ctx context.Context, job webhook.Job) webhook.Answer {
 	start := time.Now()
 	job, renewed := c.renew(job, start)
 	response := c.exchange(ctx, job, start)
+	response.Sent = job.Event.Body
 	answer := Read(response, time.Now())
 	answer.Duration, answer.Renewed = time.Since(start), renewed
 	if response.Err != nil && ctx.Err() != nil {
@@ -186,7 +198,44 @@ func (c *Client) Send(ctx context.Context, job webhook.Job) webhook.Answer {
 }
 
 // CloseIdle closes the connections that carry no request.
-func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
+func (c *Client) CloseIdle() {
+	if transport := c.pool.peek(); transport != nil {
+		transport.CloseIdleConnections()
+	}
+}
+
+// maxPoolAge is how long the connections of one pool are given to requests. A
+// downstream that moves is found at its new address after that: each pool looks
+// names up anew.
+const maxPoolAge = time.Minute
+
+// pool holds the connections that are in use, and since when.
+type pool struct {
+	mu        sync.Mutex
+	transport *http.Transport
+	since     time.Time
+}
+
+// get returns the present pool, or a new one where that is too old. What the
+// old one has out goes on to its end.
+func (p *pool) get(now time.Time, open func() *http.Transport) *http.Transport {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.transport == nil || now.Sub(p.since) >= maxPoolAge {
+		if p.transport != nil {
+			p.transport.CloseIdleConnections()
+		}
+		p.transport, p.since = open(), now
+	}
+	return p.transport
+}
+
+// peek returns the present pool; nil before the first request.
+func (p *pool) peek() *http.Transport {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.transport
+}
 
 // exchange sends one request within the timeout and takes in its answer. It
 // sends once more, on another connection, only where the request cannot have
@@ -206,7 +255,10 @@ func (c *Client) exchange(ctx context.Context, job webhook.Job, now time.Time) R
 		again := progress.untouched() && resends < c.config.Concurrency ||
 			unprocessed(err) && resends < maxRefusals
 		if !again || ctx.Err() != nil {
-			return Response{Err: progress.explain(err), Secrets: c.secrets}
+			if status := progress.accepted(err); status != 0 {
+				return Response{Status: status, Cut: "the header section is over its bound", Secrets: c.secrets}
+			}
+			return Response{Err: progress.explain(err), raced: progress.raced(err), Secrets: c.secrets}
 		}
 	}
 }
@@ -223,7 +275,7 @@ func (c *Client) roundTrip(request *http.Request, body []byte) (*http.Response, 
 	}
 	request = request.WithContext(p.watch(ctx))
 	request.Body, request.GetBody = newBody(body), nil
-	got, err := c.transport.RoundTrip(request)
+	got, err := c.pool.get(time.Now(), c.newTransport).RoundTrip(request)
 	if err != nil {
 		if context.Cause(ctx) == errNotResent {
 			err = errNotResent

@@ -1,12 +1,8 @@
 package outbound
 
 import (
-	"math"
-	"regexp"
 	"strings"
 	"time"
-
-	"github.com/sosodev/duration"
 
 	"weir/webhook"
 )
@@ -52,34 +48,36 @@ func leadingUnit(text string) (unit time.Duration, length int) {
 	return 0, 0
 }
 
-// isoForm admits what has a fixed length: weeks, days, hours, minutes and
-// seconds, each at most once and in this order. Months and years have none.
-var isoForm = regexp.MustCompile(
-	`^P(?:[0-9]+(?:\.[0-9]+)?W)?(?:[0-9]+(?:\.[0-9]+)?D)?` +
-		`(?:T(?:[0-9]+(?:\.[0-9]+)?H)?(?:[0-9]+(?:\.[0-9]+)?M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?$`)
+// isoParts are the parts of an ISO 8601 duration in their order, those of the
+// date and behind a T those of the time. Months and years have no fixed length.
+var isoParts = [...]struct {
+	name byte
+	time bool
+	unit time.Duration
+}{
+	{'W', false, 7 * day}, {'D', false, day},
+	{'H', true, time.Hour}, {'M', true, time.Minute}, {'S', true, time.Second},
+}
 
-// isoDuration reads ISO 8601 durations of fixed length: "PT1M30S", "P1D". The
-// form is checked first, because the library takes "P" for nothing, a month
-// for 730 hours, and wraps when it overflows.
+// isoDuration reads ISO 8601 durations of fixed length: "PT1M30S", "P1D". Each
+// part may stand once. Too long ones saturate at [webhook.MaxHint].
 func isoDuration(text string) (time.Duration, bool) {
-	last := text[len(text)-1]
-	if last == 'P' || last == 'T' || !isoForm.MatchString(text) {
+	rest, ok := strings.CutPrefix(text, "P")
+	if !ok {
 		return 0, false
 	}
-	parsed, err := duration.Parse(text)
-	if err != nil {
-		return 0, false
+	var sum time.Duration
+	inTime, given := false, false
+	for _, part := range isoParts {
+		if part.time && !inTime && strings.HasPrefix(rest, "T") {
+			inTime, given, rest = true, false, rest[1:]
+		}
+		number, after, ok := leadingDecimal(rest)
+		if !ok || part.time != inTime || after == "" || after[0] != part.name {
+			continue
+		}
+		sum = min(sum+number.times(part.unit), webhook.MaxHint)
+		given, rest = true, after[1:]
 	}
-	sum := parsed.Weeks*float64(7*day) + parsed.Days*float64(day) +
-		parsed.Hours*float64(time.Hour) + parsed.Minutes*float64(time.Minute) +
-		parsed.Seconds*float64(time.Second)
-	if sum >= float64(webhook.MaxHint) {
-		return webhook.MaxHint, true
-	}
-	// Whole nanoseconds below 31 days are exact in a float64; what a binary
-	// fraction adds or takes is far less than half of one.
-	if sum > 0 && sum < 1 {
-		return time.Nanosecond, true
-	}
-	return time.Duration(math.Round(sum)), true
+	return sum, given && rest == ""
 }

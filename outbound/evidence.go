@@ -68,7 +68,7 @@ func explains(name string) bool {
 		"Sunset", "X-Shopify-Shop-Api-Call-Limit", "X-Error", "X-Error-Code", "X-Error-Message":
 		return true
 	}
-	if anyFold(name, limitFields[:]) {
+	if familyOf(name) >= 0 || strings.HasSuffix(name, "-Usage") || anyFold(name, limitFields[:]) {
 		return true // of tokens also: those are counts
 	}
 	return anyFold(name, explaining[:]) && !namesSecret(name)

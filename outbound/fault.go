@@ -180,6 +180,7 @@ func readFault(r Response) webhook.Answer {
 		Outcome: webhook.OutcomeNetwork,
 		Rule:    f.rule,
 		Slow:    f.pace == slow,
+		Raced:   r.raced,
 		Evidence: webhook.Evidence{
 			Headers: map[string]string{},
 			Note:    r.Secrets.Redact(withoutQueries(r.Err.Error()), maxNote),

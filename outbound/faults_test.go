@@ -186,7 +186,7 @@ func TestRealFaultsAreNamed(t *testing.T) {
 		"refused":     {refused, "", outbound.RuleRefused},
 		"hangs up":    {"", "", outbound.RuleEOF},
 		"noise":       {"", "hello\r\n\r\n", outbound.RuleMalformed},
-		"big headers": {"", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", outbound.RuleHeaderTooLarge}, // B46 c
+		"big headers": {"", "HTTP/1.1 500 No\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", outbound.RuleHeaderTooLarge}, // B46 c
 		"half a head": {"", "HTTP/1.1 200 OK\r\nContent-Le", outbound.RuleMalformed},
 		"half a line": {"", "HTTP/1.1 200", outbound.RuleEOF},
 	} {

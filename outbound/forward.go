@@ -17,22 +17,33 @@ import (
 //   - what proxies on the way added about the sender's connection,
 //   - Weir-* fields, which are ours to set.
 //
-// The values of one name keep their order. The sender's signature goes on.
+// Names are compared with underscores read as hyphens. The values of one name keep their order. The sender's signature goes on.
 func Forwardable(h http.Header, drop []string) http.Header {
 	dropped := make(map[string]bool, len(drop))
 	for _, name := range append(slices.Clone(drop), connectionOptions(h)...) {
-		dropped[textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))] = true
+		dropped[compared(strings.TrimSpace(name))] = true
 	}
 	out := make(http.Header, len(h))
 	for name, values := range h {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		if dropped[canonical] || notForwarded(canonical) {
+		if as := compared(name); dropped[as] || notForwarded(as) || as != canonical && reserved(as) {
 			continue
 		}
 		out[canonical] = append(out[canonical], values...)
 	}
 	return out
 }
+
+// compared is the form in which names are compared: canonical, with underscores
+// read as hyphens. CGI, WSGI, Rack and PHP cannot tell the two apart (RFC 3875
+// section 4.1.18), so that Weir_Source would be taken for our Weir-Source.
+func compared(name string) string {
+	return textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-"))
+}
+
+// reserved reports whether a name is one of ours in a request, beside those that
+// are never forwarded: no spelling of it with underscores may go on.
+func reserved(name string) bool { return name == "Idempotency-Key" || name == "User-Agent" }
 
 // connectionOptions returns the names that Connection declares hop-by-hop.
 func connectionOptions(h http.Header) []string {
@@ -48,7 +59,7 @@ func connectionOptions(h http.Header) []string {
 	return names
 }
 
-// notForwarded tells for a canonical name whether it stays here.
+// notForwarded reports whether a name, in the form of compared, stays here.
 func notForwarded(name string) bool {
 	switch name {
 	case "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",

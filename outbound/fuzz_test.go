@@ -76,14 +76,16 @@ func headerOf(text string) http.Header {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, c := range load[answerCase](f, "responses.json") {
-		r := c.response()
-		var lines strings.Builder
-		r.Header.Write(&lines)
-		f.Add(c.Status, lines.String(), r.Body, c.Error)
+	for _, name := range []string{"responses.json", "responses-field.json", "responses-kinds.json"} {
+		for _, c := range load[answerCase](f, name) {
+			r := c.response()
+			var lines strings.Builder
+			r.Header.Write(&lines)
+			f.Add(c.Status, lines.String(), r.Body, c.Error, []byte(`{"name":"Jane Doe","limit":"quota exceeded"}`))
+		}
 	}
-	f.Fuzz(func(t *testing.T, status int, header string, body []byte, fault string) {
-		r := outbound.Response{Status: status, Header: headerOf(header), Body: body}
+	f.Fuzz(func(t *testing.T, status int, header string, body []byte, fault string, sent []byte) {
+		r := outbound.Response{Status: status, Header: headerOf(header), Body: body, Sent: sent}
 		if fault != "" {
 			r.Err = textError(fault)
 		}
@@ -92,7 +94,12 @@ func FuzzRead(f *testing.F) {
 		if status >= 200 && status < 300 && fault == "" && answer.Outcome != webhook.OutcomeDelivered {
 			t.Errorf("a %d is %s", status, answer.Outcome)
 		}
-		if again := outbound.Read(r, noon); again.Hint != answer.Hint || again.Outcome != answer.Outcome || again.Pacing != answer.Pacing {
+		if answer.Aged && answer.Presumed || len(answer.Fingerprint) > 16 {
+			t.Errorf("%+v", answer)
+		}
+		again := outbound.Read(r, noon)
+		same := again.Hint == answer.Hint && again.Outcome == answer.Outcome && again.Pacing == answer.Pacing
+		if !same || again.Fingerprint != answer.Fingerprint || again.Presumed != answer.Presumed {
 			t.Errorf("read twice: %+v and %+v", answer, again)
 		}
 	})

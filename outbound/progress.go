@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http/httptrace"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -32,6 +34,11 @@ type progress struct {
 	// was given to this one after it had carried before bytes.
 	used   atomic.Pointer[countedConn]
 	before atomic.Int64
+	// reused says that the HTTP/1.1 connection had carried a request before,
+	// answered that a byte of an answer has come.
+	reused, answered atomic.Bool
+	// conn is the HTTP/1.1 connection without TLS that the request uses.
+	conn atomic.Pointer[countedConn]
 	// again is called when net/http itself turns to a further connection.
 	again func()
 }
@@ -44,10 +51,11 @@ func (p *progress) watch(ctx context.Context) context.Context {
 				p.again()
 			}
 		},
-		DNSStart:          func(httptrace.DNSStartInfo) { p.enter(resolving) },
-		ConnectStart:      func(string, string) { p.enter(connecting) },
-		TLSHandshakeStart: func() { p.enter(shaking) },
-		GotConn:           p.got,
+		GotFirstResponseByte: func() { p.answered.Store(true) },
+		DNSStart:             func(httptrace.DNSStartInfo) { p.enter(resolving) },
+		ConnectStart:         func(string, string) { p.enter(connecting) },
+		TLSHandshakeStart:    func() { p.enter(shaking) },
+		GotConn:              p.got,
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
 				p.enter(answering)
@@ -62,12 +70,18 @@ func (p *progress) enter(next phase) { p.phase.Store(int32(next)) }
 func (p *progress) got(info httptrace.GotConnInfo) {
 	p.enter(writing)
 	p.used.Store(nil)
+	p.conn.Store(nil)
 	conn := info.Conn
 	if secure, ok := conn.(*tls.Conn); ok {
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {
 			return // shared with other requests: bytes tell nothing
 		}
 		conn = secure.NetConn()
+	}
+	p.reused.Store(info.Reused)
+	if plain, ok := info.Conn.(*countedConn); ok {
+		plain.expect()
+		p.conn.Store(plain)
 	}
 	if counted, ok := conn.(*countedConn); ok && info.Reused {
 		p.before.Store(counted.written.Load())
@@ -83,6 +97,26 @@ func (p *progress) untouched() bool {
 	return conn != nil && conn.written.Load() == p.before.Load()
 }
 
+// raced reports that the downstream closed a kept connection as the request
+// went out: it ended before the first byte of an answer.
+func (p *progress) raced(err error) bool {
+	if !p.reused.Load() || p.answered.Load() {
+		return false
+	}
+	rule := faultOf(err).rule
+	return rule == RuleReset || rule == RuleEOF
+}
+
+// accepted returns the status of a 2xx whose header section was too long to be
+// read, where the connection shows it; 0 otherwise.
+func (p *progress) accepted(err error) int {
+	conn := p.conn.Load()
+	if conn == nil || faultOf(err).rule != RuleHeaderTooLarge {
+		return 0
+	}
+	return conn.status()
+}
+
 // unprocessed reports that the server has declared by GOAWAY or REFUSED_STREAM
 // not to have processed the request (RFC 9113 sections 6.8 and 8.7). net/http
 // wraps these two in a text of its own when it cannot rewind the body; it
@@ -93,10 +127,45 @@ func unprocessed(err error) bool {
 		(strings.Contains(text, "graceful shutdown GOAWAY") || strings.Contains(text, "REFUSED_STREAM"))
 }
 
-// countedConn counts the bytes that were written to a connection.
+// countedConn counts the bytes that were written to a connection, and keeps
+// the first that come back for a request.
 type countedConn struct {
 	net.Conn
 	written atomic.Int64
+	mu      sync.Mutex
+	// first is the beginning of what was read since the present request.
+	first []byte
+}
+
+// statusLine is how much of an answer tells its status: "HTTP/1.1 200".
+const statusLine = len("HTTP/1.1 200")
+
+// expect begins to keep what comes back.
+func (c *countedConn) expect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.first = c.first[:0]
+}
+
+// Read keeps the start of what it reads.
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.first = append(c.first, p[:max(0, min(n, statusLine-len(c.first)))]...)
+	return n, err
+}
+
+// status returns the status of a 2xx that was kept; 0 when there is none.
+func (c *countedConn) status() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	code, found := strings.CutPrefix(string(c.first), "HTTP/1.1 ")
+	status, err := strconv.Atoi(code)
+	if !found || err != nil || status < 200 || status > 299 {
+		return 0
+	}
+	return status
 }
 
 // Write counts before it writes and takes back what was refused: at no time is

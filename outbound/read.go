@@ -12,6 +12,8 @@ import (
 type Response struct {
 	// Err says why no answer came; the other members are empty then.
 	Err error
+	// raced says that a kept connection was closed as the request went out.
+	raced bool
 	// Status is the HTTP status as it was sent, also where it is invalid.
 	Status int
 	Header http.Header
@@ -19,6 +21,9 @@ type Response struct {
 	Body []byte
 	// Cut says why the body is not whole; empty when it is.
 	Cut string
+	// Sent is the payload of the request: its words, echoed in a refusal,
+	// decide nothing and are no part of the fingerprint.
+	Sent []byte
 	// Secrets are redacted from everything that is kept.
 	Secrets Secrets
 }
@@ -40,7 +45,11 @@ func Read(r Response, now time.Time) webhook.Answer {
 	body := decodeBody(r)
 	answer := webhook.Answer{Status: r.Status, At: now}
 	facts := newFacts(r, body, Base(r.Header, now))
-	answer.Outcome, answer.Rule = facts.decide()
+	v := facts.decide()
+	answer.Outcome, answer.Rule, answer.Presumed = v.outcome, v.rule, v.presumed
+	answer.Aged = v.rule == RuleSignatureAge
+	answer.NamesPayload = facts.refusesPayload(v)
+	answer.Fingerprint = r.fingerprint(v.outcome, facts.text)
 	answer.Hint = facts.hintFor(answer)
 	// The name of a header is the downstream's word as well.
 	answer.Hint.From = r.Secrets.Redact(strings.ToValidUTF8(answer.Hint.From, ""), maxNameKept)
@@ -54,10 +63,14 @@ func Read(r Response, now time.Time) webhook.Answer {
 type facts struct {
 	status int
 	header http.Header
-	// text is the folded body, read for answers of 400 and more only.
-	text    string
-	words   words
-	buckets []bucket
+	// text is the normalised body, read for answers of 400 and more only.
+	text  string
+	words words
+	// namesField says that the body names a field of the payload, as
+	// validators do.
+	namesField  bool
+	sent        payload
+	rateWindows []rateWindow
 	// explicit is the longest wait that the answer asks for in so many
 	// words: by header, JSON member or phrase.
 	explicit webhook.Hint
@@ -68,36 +81,45 @@ type facts struct {
 // newFacts gathers what the rules look at.
 func newFacts(r Response, body body, base time.Time) *facts {
 	f := &facts{status: r.Status, header: r.Header}
-	f.buckets = readBuckets(r.Header, base)
+	f.rateWindows = readRateWindows(r.Header, base)
 	if r.Status >= 200 && r.Status < 400 {
 		return f
 	}
-	f.text = fold(body.text, body.ending)
-	f.words = readWords(f.text, base)
+	f.text = normalise(body.text, body.ending)
+	f.sent = payload{raw: r.Sent}
+	if r.Status >= 400 && r.Status < 500 && r.Status != http.StatusTooManyRequests {
+		f.namesField = namesField(f.text)
+		f.words = readWords(withoutEchoes(f.text), &f.sent, base)
+		f.namesField = f.namesField || f.says(fieldKind)
+	} else {
+		f.words = readWords(f.text, &f.sent, base)
+	}
+	f.words.asked = longer(f.words.asked, waitsInXML(body.text, base))
+	f.words.asked = longer(f.words.asked, waitsInFields(r.Header, base))
 	f.explicit = explicitWait(r.Header, base, f.words.asked)
 	return f
 }
 
 // hint is what a limited answer asks for: in so many words, else by its
 // resets.
-func (f *facts) hint(considered func(bucket) bool) webhook.Hint {
+func (f *facts) hint(considered func(rateWindow) bool) webhook.Hint {
 	if f.explicit.Given() {
 		return f.explicit
 	}
-	return resetWait(f.buckets, f.words.resets, considered)
+	return resetWait(f.rateWindows, f.words.resets, considered)
 }
 
 // hintFor returns the hint of an answer whose outcome has a timed retry.
 func (f *facts) hintFor(answer webhook.Answer) webhook.Hint {
 	switch answer.Outcome {
 	case webhook.OutcomeRateLimited:
-		return f.hint(anyBucket)
+		return f.hint(anyRateWindow)
 	case webhook.OutcomeQuotaExhausted:
 		switch answer.Rule {
 		case RuleBillingWords, RuleAllowance:
 			return f.hint(notRoomy)
 		}
-		return f.hint(anyBucket)
+		return f.hint(anyRateWindow)
 	case webhook.OutcomeTransient:
 		return f.hint(notRoomy)
 	}
@@ -129,5 +151,5 @@ func (f *facts) pacingFor(answer webhook.Answer) webhook.Pacing {
 	case webhook.OutcomeRateLimited, webhook.OutcomeQuotaExhausted:
 		return webhook.Pacing{}
 	}
-	return readPacing(f.header, f.buckets)
+	return readPacing(f.header, f.rateWindows)
 }

@@ -94,3 +94,16 @@ func TestTheNoteOfAFaultHasNoQuery(t *testing.T) {
 		t.Errorf("note %s, want %s", got, want)
 	}
 }
+
+// The escapes that encoders of JSON, addresses and HTML write hide nothing.
+func TestSecretsInEscapesAreRedacted(t *testing.T) {
+	secrets := outbound.NewSecrets("pass+word=/a&b")
+	for _, echoed := range []string{
+		`pass\u002Bword\u003d\/a\u0026b`, `pass\u002bword\u003D/a&b`, `pass&#43;word&#x3D;&#x2F;a&amp;b`,
+		`pass%2bword%3d%2fa%26b`, `pass%2Bword=/a&b`, `pass\\u002bword=/a&b`, `%70ass+word=/a&b`, `pass&amp;#43;word=/a&b`,
+	} {
+		if got := secrets.Redact("<"+echoed+"> and more &amp; %41", 200); got != "<[redacted]> and more &amp; %41" {
+			t.Errorf("%s is kept as %q", echoed, got)
+		}
+	}
+}

@@ -77,6 +77,20 @@ func TestB47WhatIsForwarded(t *testing.T) {
 	}
 }
 
+// TestNamesWithUnderscoresAreComparedAsWithHyphens: CGI and its heirs cannot tell
+// them apart.
+func TestNamesWithUnderscoresAreComparedAsWithHyphens(t *testing.T) {
+	in := http.Header{
+		"Weir_Source": {"forged"}, "weir_event_id": {"forged"}, "X_Forwarded_For": {"192.0.2.1"}, "X_Real_Ip": {"192.0.2.1"},
+		"Idempotency_Key": {"forged"}, "AUTHORIZATION": {"Bearer x"}, "Proxy_Authorization": {"x"}, "X_gitlab_token": {"t"},
+		"Connection": {"x-hop"}, "X_Hop": {"1"}, "X_Custom": {"kept"}, "Idempotency-Key": {"the sender's"},
+	}
+	want := http.Header{"X_custom": {"kept"}, "Idempotency-Key": {"the sender's"}}
+	if diff := cmp.Diff(want, outbound.Forwardable(in, []string{"X-Gitlab-Token"})); diff != "" {
+		t.Errorf("forwardable (-want +got):\n%s", diff)
+	}
+}
+
 func TestB47TheDownstreamSeesItsOwnHostAndOneLength(t *testing.T) {
 	server := newRecorder(t)
 	work := job("body of 15 byte")

@@ -9,8 +9,8 @@ const (
 	RuleRedirect      = "status_redirect"      // any 3xx: not followed
 	RuleGone          = "status_gone"          // 410
 	RuleInvalidStatus = "status_invalid"       // outside 100 to 599
-	RuleAuth          = "status_auth"          // 401, 403, 407, 511
-	RuleMisdirected   = "status_misdirected"   // 404, 405, 421, 426, 501, 505, 508
+	RuleAuth          = "status_auth"          // 401, 403, 407, 430, 440, 495, 496, 498, 511
+	RuleMisdirected   = "status_misdirected"   // 404, 405, 419, 421, 426, 497, 501, 505, 508
 	RuleTransient     = "status_transient"     // 408, 409, 423, 424, 425, 5xx
 	RuleRejected      = "status_rejected"      // every other 4xx
 	RuleAllowance     = "status_allowance"     // 402, 507, 509
@@ -21,6 +21,15 @@ const (
 	RuleSizeTemporary = "status_too_large_temporary"   // 413 with a Retry-After
 	RuleSizeWords     = "words_too_large"
 
+	// A refusal that is about this delivery alone.
+	RuleSignatureAge = "words_signature_age" // the signature is too old
+	RuleOneObject    = "words_one_object"    // one recipient, chat or card
+
+	// What words tell under another status than its own.
+	RuleAddressWords    = "words_wrong_address"
+	RuleAway            = "host_away"         // a tunnel or host is not running
+	RuleCredentialWords = "words_credentials" // a key, a certificate, an account
+
 	// A long allowance that is spent.
 	RuleBillingWords  = "words_billing_or_long_quota"
 	RuleBillingReason = "reason_quota"       // the field RateLimit-Reason
@@ -28,6 +37,7 @@ const (
 	RuleLongWords     = "words_long_window"  // per day, per month
 	RuleLongHeader    = "header_long_window" // an empty window of an hour or more
 	RuleLongWait      = "wait_of_an_hour_or_more"
+	RuleUsedUp        = "words_used_up" // an allowance, and no short window or wait
 
 	// A short window that is full.
 	RuleLimited = "rate_limited"

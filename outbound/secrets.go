@@ -73,6 +73,9 @@ func (s Secrets) removeFrom(text string) string {
 			text = strings.ReplaceAll(text, needle, redacted)
 		}
 	}
+	if len(s.needles) > 0 {
+		text = s.removeEscaped(text)
+	}
 	for _, needle := range s.needles {
 		for length := min(len(needle)-1, len(text)); length >= minSecret; length-- {
 			if strings.HasSuffix(text, needle[:length]) {

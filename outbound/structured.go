@@ -11,20 +11,20 @@ import (
 // maxField bounds the structured fields that are parsed, in bytes.
 const maxField = 2048
 
-// structuredBuckets reads RateLimit and RateLimit-Policy: the list of items of
+// structuredWindows reads RateLimit and RateLimit-Policy: the list of items of
 // the current draft (draft-ietf-httpapi-ratelimit-headers-10), else the
 // dictionary of draft 7. A malformed field is ignored whole.
-func structuredBuckets(header http.Header, base time.Time) []bucket {
+func structuredWindows(header http.Header, base time.Time) []rateWindow {
 	values := header["Ratelimit"]
 	if len(values) == 0 || joinedLength(values) > maxField {
 		return nil
 	}
 	windows := readPolicies(header["Ratelimit-Policy"])
 	if list, err := httpsfv.UnmarshalList(values); err == nil {
-		return listBuckets(list, windows, base)
+		return itemWindows(list, windows, base)
 	}
 	if dictionary, err := httpsfv.UnmarshalDictionary(values); err == nil {
-		return dictionaryBuckets(dictionary, windows, base)
+		return dictionaryWindows(dictionary, windows, base)
 	}
 	return nil
 }
@@ -37,20 +37,20 @@ func joinedLength(values []string) int {
 	return length
 }
 
-// listBuckets reads `"default";r=0;t=30`. One member of another shape makes
+// itemWindows reads `"default";r=0;t=30`. One member of another shape makes
 // the whole field malformed.
-func listBuckets(list httpsfv.List, windows policies, base time.Time) []bucket {
-	var buckets []bucket
+func itemWindows(list httpsfv.List, windows policies, base time.Time) []rateWindow {
+	var rateWindows []rateWindow
 	for _, member := range list {
 		item, ok := member.(httpsfv.Item)
-		if !ok || item.Params == nil || len(buckets) == maxBuckets {
+		if !ok || item.Params == nil || len(rateWindows) == maxRateWindows {
 			return nil
 		}
 		name, ok := itemName(item.Value)
 		if !ok {
 			return nil
 		}
-		b := bucket{limit: -1, remaining: -1, window: windows.named[name]}
+		b := rateWindow{limit: -1, remaining: -1, window: windows.named[name]}
 		r, given := item.Params.Get("r")
 		if b.remaining, ok = countOf(r); given && !ok {
 			return nil
@@ -62,14 +62,14 @@ func listBuckets(list httpsfv.List, windows policies, base time.Time) []bucket {
 		if quota, named := windows.quotas[name]; named {
 			b.limit = quota
 		}
-		buckets = append(buckets, b)
+		rateWindows = append(rateWindows, b)
 	}
-	return buckets
+	return rateWindows
 }
 
-// dictionaryBuckets reads "limit=100, remaining=0, reset=12".
-func dictionaryBuckets(dictionary *httpsfv.Dictionary, windows policies, base time.Time) []bucket {
-	b := bucket{limit: -1, remaining: -1}
+// dictionaryWindows reads "limit=100, remaining=0, reset=12".
+func dictionaryWindows(dictionary *httpsfv.Dictionary, windows policies, base time.Time) []rateWindow {
+	b := rateWindow{limit: -1, remaining: -1}
 	for _, name := range dictionary.Names() {
 		member, _ := dictionary.Get(name)
 		item, ok := member.(httpsfv.Item)
@@ -89,11 +89,11 @@ func dictionaryBuckets(dictionary *httpsfv.Dictionary, windows policies, base ti
 		}
 	}
 	b.window = windows.sized[b.limit]
-	return []bucket{b}
+	return []rateWindow{b}
 }
 
 // withReset sets the time to the reset: an integer of at least 0.
-func (b *bucket) withReset(value any, base time.Time) bool {
+func (b *rateWindow) withReset(value any, base time.Time) bool {
 	count, ok := countOf(value)
 	if !ok {
 		return false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,11 +25,14 @@ type answerCase struct {
 	Now        time.Time
 	Want       struct {
 		Class        webhook.Outcome
-		RetryAfterMS *int64   `json:"retry_after_ms"`
-		ToleranceMS  int64    `json:"tolerance_ms"`
-		PaceMS       *int64   `json:"pace_ms"`
-		Evidence     []string `json:"evidence"`
-		Forbidden    []string `json:"forbidden"`
+		ClassAny     []webhook.Outcome `json:"class_any"`
+		Presumed     *bool             `json:"presumed"`
+		Aged         bool              `json:"aged"`
+		RetryAfterMS *int64            `json:"retry_after_ms"`
+		ToleranceMS  int64             `json:"tolerance_ms"`
+		PaceMS       *int64            `json:"pace_ms"`
+		Evidence     []string          `json:"evidence"`
+		Forbidden    []string          `json:"forbidden"`
 	}
 }
 
@@ -64,12 +68,25 @@ func load[T any](t testing.TB, name string) []T {
 	return file.Cases
 }
 
-func TestPublishedAnswers(t *testing.T) {
-	for _, c := range load[answerCase](t, "responses.json") {
+func TestPublishedAnswers(t *testing.T) { checkAnswers(t, "responses.json") }
+
+func TestAnswersFromTheField(t *testing.T) { checkAnswers(t, "responses-field.json") }
+
+func TestAnswersOfTheKindsOfTheField(t *testing.T) { checkAnswers(t, "responses-kinds.json") }
+
+// checkAnswers reads each answer of a vector file and compares.
+func checkAnswers(t *testing.T, name string) {
+	for _, c := range load[answerCase](t, name) {
 		t.Run(c.ID, func(t *testing.T) {
 			got := outbound.Read(c.response(), c.Now)
-			if got.Outcome != c.Want.Class {
+			if got.Outcome != c.Want.Class && !slices.Contains(c.Want.ClassAny, got.Outcome) {
 				t.Errorf("outcome %s (%s), want %s", got.Outcome, got.Rule, c.Want.Class)
+			}
+			if c.Want.Presumed != nil && got.Presumed != *c.Want.Presumed {
+				t.Errorf("presumed %t (%s), want %t", got.Presumed, got.Rule, *c.Want.Presumed)
+			}
+			if got.Aged != c.Want.Aged {
+				t.Errorf("aged %t (%s), want %t", got.Aged, got.Rule, c.Want.Aged)
 			}
 			checkHint(t, got.Hint, c)
 			checkPace(t, got.Pacing, c.Want.PaceMS)

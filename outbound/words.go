@@ -7,7 +7,7 @@ import (
 	"weir/webhook"
 )
 
-// words is what one pass over the words of a folded text finds.
+// words is what one pass over the words of a normalised text finds.
 type words struct {
 	limit, used, requested *int64
 	// window is the first window of time that the text names.
@@ -15,9 +15,8 @@ type words struct {
 	// asked is the longest wait that the text asks for, resets the longest
 	// time to a reset that it tells.
 	asked, resets webhook.Hint
-	// sizes, bills and limits say that the text has a word without which
-	// none of the phrases of that kind can be in it.
-	sizes, bills, limits bool
+	// kinds is what the text speaks of.
+	kinds kind
 }
 
 // window is a span of time that a limit is counted over, by name: "day".
@@ -37,12 +36,17 @@ func (w window) long() bool {
 	return false
 }
 
-// reader goes over a folded text word by word.
+// reader goes over a normalised text word by word.
 type reader struct {
 	words
-	text    string
-	base    time.Time
-	figures figures
+	text         string
+	base         time.Time
+	usageNumbers usageNumbers
+	clause       clause
+	// from is where the present clause begins.
+	from int
+	// sent is the payload that the answer may repeat.
+	sent *payload
 	// before and beforeThat are the words in front of the present one.
 	before, beforeThat string
 }
@@ -50,11 +54,15 @@ type reader struct {
 // readWords reads figures ("Limit 100000, Used 99299, Requested 1139"), the
 // first window that is named ("per day", "(TPM)", "daily"), and waits in
 // phrases and members. Instants are measured against base.
-func readWords(text string, base time.Time) words {
-	r := reader{text: text, base: base}
+func readWords(text string, sent *payload, base time.Time) words {
+	r := reader{text: text, base: base, sent: sent}
 	for i := 0; i < len(text); {
-		if !isLower(text[i]) && !isDigit(text[i]) {
+		c := text[i]
+		if !isLower(c) && !isDigit(c) {
 			i++
+			if endsClause(c) || c == '.' && (i == len(text) || text[i] == ' ') {
+				r.endClause(i)
+			}
 			continue
 		}
 		end := i + 1
@@ -64,15 +72,29 @@ func readWords(text string, base time.Time) words {
 		r.word(i, end)
 		i = end
 	}
-	r.limit, r.used, r.requested = r.figures.pointers()
+	r.endClause(len(text))
+	r.limit, r.used, r.requested = r.usageNumbers.pointers()
 	return r.words
+}
+
+// endClause takes in what a clause said and begins the next.
+func (r *reader) endClause(end int) {
+	if r.clause != (clause{}) {
+		found := r.clause.kinds()
+		if found&echoed != 0 && r.sent.holds(r.text[r.from:end]) {
+			found &^= echoed
+		}
+		r.kinds |= found
+		r.clause = clause{}
+	}
+	r.from = end
 }
 
 // word takes in the word from start to end.
 func (r *reader) word(start, end int) {
 	word := r.text[start:end]
-	r.figures.take(word, r.text[end:])
-	r.anchor(word)
+	r.usageNumbers.take(word, r.text[end:])
+	r.classify(word, start)
 	if r.window == "" {
 		r.window = r.windowOf(word, start)
 	}
@@ -80,27 +102,33 @@ func (r *reader) word(start, end int) {
 	r.before, r.beforeThat = word, r.before
 }
 
-// anchor notes words that a kind of phrase cannot do without.
-func (r *reader) anchor(word string) {
-	switch word {
-	case "large", "long", "maximum", "max", "context":
-		r.sizes = true
-	case "usage":
-		r.bills, r.limits = true, true
-	case "insufficient", "credit", "credits", "billing", "spend", "serving", "1027",
-		"totalrequests", "dailylimitexceeded", quotaException:
-		r.bills = true
-	case "rate", "many", "request", "requests", "slow", "resource", "quota",
-		"concurrentrequests", "daily", "monthly":
-		r.limits = true
-	default:
-		if len(word) >= len("throttl") {
-			r.sizes = r.sizes || strings.HasSuffix(word, "toolarge")
-			r.limits = r.limits || strings.Contains(word, "throttl") ||
-				strings.Contains(word, "ratelimit") || strings.Contains(word, "slowdown") ||
-				strings.Contains(word, "quotaexceeded") || strings.Contains(word, "requestlimit") ||
-				strings.Contains(word, "throughput") || strings.Contains(word, "toomany")
+// classify notes the part that a word plays in its clause and the phrases that
+// begin with it.
+func (r *reader) classify(word string, start int) {
+	if e, ok := vocabulary.find(word); ok {
+		r.clause.classes |= e.classes
+		for _, p := range e.phrases {
+			if p.matches(r.text, start) {
+				r.clause.found |= p.kind
+			}
 		}
+	}
+	switch word {
+	case "up":
+		if r.before == "used" {
+			r.clause.classes |= overWord
+		}
+	case "out":
+		if r.before == "run" || r.before == "ran" {
+			r.clause.classes |= outWord
+		}
+	case "of":
+		if r.before == "out" && !isNumeral(r.beforeThat) {
+			r.clause.classes |= outWord
+		}
+	}
+	if len(word) >= shortestStem {
+		r.clause.found |= stemKinds(word)
 	}
 }
 
@@ -110,6 +138,12 @@ func (r *reader) windowOf(word string, start int) window {
 	if name := nameOfWindow(word); name != "" {
 		return name
 	}
+	if (r.before == "per" || r.before == "every") && isDigit(word[0]) {
+		return countedWindow(word)
+	}
+	if r.before == "billing" && (word == "period" || word == "cycle") {
+		return "month"
+	}
 	name := nameOfUnit(word, "")
 	if name == "" {
 		return ""
@@ -118,17 +152,47 @@ func (r *reader) windowOf(word string, start int) window {
 		return name
 	}
 	switch r.before {
-	case "per", "each", "every":
+	case "per", "each", "every", "this":
 		return name
 	case "a":
 		if name == "day" {
 			return name
 		}
 	}
-	if (r.beforeThat == "per" || r.beforeThat == "every") && isDigit(r.before[0]) {
+	if !isNumeral(r.before) {
+		return ""
+	}
+	switch r.beforeThat {
+	case "per", "every":
 		return nameOfUnit(word, r.before)
+	case "in", "over", "within", "during", "a", "any", "last":
+		// Also how a wait is told, so only the long ones count here.
+		if name = nameOfUnit(word, r.before); name.long() {
+			return name
+		}
 	}
 	return ""
+}
+
+// isNumeral reports whether a word is a number before a unit.
+func isNumeral(word string) bool { return word == "one" || word != "" && isDigit(word[0]) }
+
+// countedWindow names the window of a word such as "86400s" or "24h", which
+// stands for one behind "per".
+func countedWindow(word string) window {
+	number, unit, ok := leadingDecimal(word)
+	length, known := naturalUnit(unit)
+	switch {
+	case !ok || !known:
+		return ""
+	case number.times(length) >= day:
+		return "day"
+	case number.times(length) >= time.Hour:
+		return "hour"
+	case number.times(length) >= time.Minute:
+		return "minute"
+	}
+	return "second"
 }
 
 // nameOfWindow knows the words that name a window by themselves.
@@ -150,6 +214,9 @@ func nameOfWindow(word string) window {
 		return "second"
 	case "concurrency", "concurrent", "concurrently":
 		return concurrency
+	}
+	if at := strings.LastIndex(word, "by"); at > 0 && len(word)-at > len("byd") {
+		return nameOfUnit(word[at+len("by"):], "") // "UserByModelByDay"
 	}
 	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -19,10 +21,10 @@ type Proxies struct {
 	// Trusted are the networks of our own proxies. With a Header it is
 	// believed only from them when there are any.
 	Trusted []netip.Prefix
-	// Untold is called once, with the name of the header, when a request
-	// brings a client's address that nobody was told to believe. It may be
-	// nil.
-	Untold func(header string)
+	// OnUntrustedProxy is called once, with the name of the header, when a
+	// request brings a client's address that nobody was told to believe. It
+	// may be nil.
+	OnUntrustedProxy func(header string)
 }
 
 // Caller is who sent a request, as far as that can be known.
@@ -73,9 +75,10 @@ func ClientAddress(proxies Proxies) (func(http.Handler) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	untold := &hint{call: proxies.Untold}
+	untold := &hint{call: proxies.OnUntrustedProxy}
 	return func(next http.Handler) http.Handler {
-		return find(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found := find(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header = originalHeader(r)
 			caller := proxies.caller(r)
 			if proxies.none() {
 				if header := forwarding(r.Header); header != "" {
@@ -84,7 +87,66 @@ func ClientAddress(proxies Proxies) (func(http.Handler) http.Handler, error) {
 			}
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 		}))
+		if proxies.none() {
+			return found
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			found.ServeHTTP(w, proxies.withoutPorts(r))
+		})
 	}, nil
+}
+
+// headerKey is where the header lies that a request came with.
+type headerKey struct{}
+
+// originalHeader returns the header that a request came with.
+func originalHeader(r *http.Request) http.Header {
+	if header, changed := r.Context().Value(headerKey{}).(http.Header); changed {
+		return header
+	}
+	return r.Header
+}
+
+// withoutPorts returns a request whose addresses, as proxies told them, have no
+// ports: some write "203.0.113.7:51234" or "[2001:db8::5]:443" (Azure's do),
+// which is the same client as any other port. Where there are none it is the same
+// request.
+func (p Proxies) withoutPorts(r *http.Request) *http.Request {
+	name := p.Header
+	if name == "" {
+		name = "X-Forwarded-For"
+	}
+	values := r.Header.Values(name)
+	plain := make([]string, len(values))
+	for i, value := range values {
+		plain[i] = plainAddresses(value)
+	}
+	if slices.Equal(values, plain) {
+		return r
+	}
+	changed := r.WithContext(context.WithValue(r.Context(), headerKey{}, r.Header))
+	changed.Header = r.Header.Clone()
+	changed.Header[http.CanonicalHeaderKey(name)] = plain
+	return changed
+}
+
+// plainAddresses takes ports and brackets off the addresses of a list.
+func plainAddresses(list string) string {
+	if !strings.ContainsAny(list, ":[") {
+		return list
+	}
+	parts := strings.Split(list, ",")
+	for i, part := range parts {
+		part = strings.TrimSpace(part)
+		if with, err := netip.ParseAddrPort(part); err == nil {
+			parts[i] = with.Addr().String()
+		} else if bare, found := strings.CutPrefix(part, "["); found && strings.HasSuffix(bare, "]") {
+			parts[i] = strings.TrimSuffix(bare, "]")
+		} else {
+			parts[i] = part
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // finder chooses chi's middleware. chi panics on what it cannot use, so

@@ -73,6 +73,11 @@ func TestB52ClientAddress(t *testing.T) {
 		{"a network of IPv4 in IPv6 form", chain, "192.0.2.7:1", []string{"X-Forwarded-For: 198.51.100.7"}, "198.51.100.7", false},
 		{"IPv4 in IPv6 form", chain, "[::ffff:10.0.0.1]:1", []string{"X-Forwarded-For: ::ffff:198.51.100.7"}, "198.51.100.7", false},
 		{"peer without a port", Proxies{}, "203.0.113.9", nil, "203.0.113.9", false},
+		{"a port in the chain", chain, "10.0.0.1:1", []string{"X-Forwarded-For: 6.6.6.6:7, 203.0.113.7:51234, 10.0.0.2:80"}, "203.0.113.7", false},
+		{"a port behind IPv6", chain, "10.0.0.1:1", []string{"X-Forwarded-For: [2001:db8::5]:443"}, "2001:db8::5", false},
+		{"brackets alone", chain, "10.0.0.1:1", []string{"X-Forwarded-For: [2001:db8::5]"}, "2001:db8::5", false},
+		{"IPv6 without either", chain, "10.0.0.1:1", []string{"X-Forwarded-For: 2001:db8::5"}, "2001:db8::5", false},
+		{"a port in the host's header", fly, "172.16.0.1:1", []string{"Fly-Client-IP: 198.51.100.7:443"}, "198.51.100.7", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -98,7 +103,7 @@ func TestUnusableProxiesAreAnError(t *testing.T) {
 
 func TestHintIsGivenOnce(t *testing.T) {
 	var hints []string
-	proxies := Proxies{Untold: func(header string) { hints = append(hints, header) }}
+	proxies := Proxies{OnUntrustedProxy: func(header string) { hints = append(hints, header) }}
 	middleware, err := ClientAddress(proxies)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@
 //
 //   - A [Caller] is the client address of a request, found by one of chi's
 //     ClientIPFrom… middlewares. IPv6 addresses of one /64 are one caller.
-//   - [Strangers] bounds the refused requests of a caller, before its body is
+//   - [FailureLimiter] bounds the refused requests of a caller, before its body is
 //     read.
 //   - [Sources] bounds the new events and the repeats of a source, after its
 //     signature was verified.
@@ -25,10 +25,10 @@
 // # Example
 //
 //	address, err := ratelimit.ClientAddress(ratelimit.Proxies{Header: "Fly-Client-IP"})
-//	strangers := ratelimit.NewStrangers(webhook.Rate{N: 30, Per: time.Minute})
+//	failures := ratelimit.NewFailureLimiter(webhook.Rate{N: 30, Per: time.Minute})
 //	router.Use(address)
 //	...
-//	if refusal := strangers.Over(r.Context()); refusal != nil {
+//	if refusal := failures.Over(r.Context()); refusal != nil {
 //		maps.Copy(w.Header(), refusal)
 //		w.WriteHeader(http.StatusTooManyRequests)
 //	}

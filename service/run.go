@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/ratelimit"
 	"weir/webhook"
 )
 
@@ -23,16 +24,26 @@ var errIdle = errors.New("nothing to do for as long as WEIR_IDLE_EXIT says")
 
 // listenAll opens the listeners and logs what is in force.
 func (svc *Service) listenAll(ctx context.Context, c Config) error {
-	var err error
-	if svc.listener, err = c.Listen(ctx, "tcp", svc.settings.Addr); err != nil {
+	listener, err := c.Listen(ctx, "tcp", svc.settings.Addr)
+	if err != nil {
 		return cannotListen(svc.settings.Addr, err)
 	}
+	svc.listener = ratelimit.NewConnections(svc.failures, svc.cannotAccept).Listener(listener)
 	if err := svc.listenAuxiliary(ctx, c); err != nil {
 		return errors.Join(err, svc.listener.Close())
 	}
 	svc.logStart(svc.listener.Addr())
 	svc.logRemoved(ctx)
 	return nil
+}
+
+// cannotAccept logs that connections cannot be accepted, at most once a minute.
+func (svc *Service) cannotAccept(err error) {
+	now := int64(time.Since(svc.created))
+	if last := svc.acceptFault.Load(); last == 0 || time.Duration(now-last) >= time.Minute {
+		svc.acceptFault.Store(now)
+		svc.log.Error("connections cannot be accepted", webhook.LogError, err)
+	}
 }
 
 // cannotListen says which setting gives another address.

@@ -66,9 +66,12 @@ type Service struct {
 	server      *http.Server
 	listener    net.Listener
 	// meters count, page shows them, and alerter decides what a person is told.
-	meters   *metrics.Meters
-	page     *metrics.Page
-	alerter  *alert.Alerter
+	meters  *metrics.Meters
+	page    *metrics.Page
+	alerter *alert.Alerter
+	// failures bounds what strangers may try, inflight what their bodies may
+	// take of the memory.
+	failures *ratelimit.FailureLimiter
 	inflight *ratelimit.Inflight
 	// gatesChanged has room for one hint to look at the holds.
 	gatesChanged chan struct{}
@@ -81,6 +84,9 @@ type Service struct {
 	draining    atomic.Bool
 	created     time.Time
 	lastRequest atomic.Int64
+	// acceptFault is how long after created the last fault of accepting a
+	// connection was logged, in nanoseconds; 0 is never.
+	acceptFault atomic.Int64
 	// cut counts the attempts that a stop has ended.
 	cut atomic.Int64
 }
@@ -150,12 +156,22 @@ func newService(c Config) *Service {
 	now, s := time.Now(), c.Settings
 	svc := &Service{
 		settings: s, version: c.Version, log: newLogger(c.Log, s), stats: handler.NewStats(), meters: metrics.New(metersOf(c, now)),
-		inflight: ratelimit.NewInflight(s.MaxInflight), gatesChanged: make(chan struct{}, 1),
-		full: make(chan struct{}, 1), created: now,
+		failures:     ratelimit.NewFailureLimiter(s.RefusedRate),
+		gatesChanged: make(chan struct{}, 1), full: make(chan struct{}, 1), created: now,
 	}
+	svc.inflight = ratelimit.NewInflight(s.MaxInflight, largestBody(s), svc.failures.Known)
 	svc.page = &metrics.Page{Refresh: svc.readGauges, Meters: svc.meters}
 	svc.alerter = alert.New(svc.alertConfig(c, now))
 	return svc
+}
+
+// largestBody returns the largest body that any source takes, in bytes.
+func largestBody(s config.Settings) int64 {
+	largest := s.MaxBody
+	for _, source := range s.Sources {
+		largest = max(largest, source.MaxBody)
+	}
+	return largest
 }
 
 // metersOf says which series there are.
@@ -288,14 +304,13 @@ func (svc *Service) routes(c Config, renew renewal) ([]dispatch.Route, error) {
 // handler returns the HTTP side.
 func (svc *Service) handler(ctx context.Context, verifiers map[string]*signature.Verifier) (http.Handler, error) {
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
-		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, Untold: svc.warnUntrustedProxy,
+		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, OnUntrustedProxy: svc.warnUntrustedProxy,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("client addresses: %w", err)
 	}
 	sources, allowances := svc.sources(verifiers)
-	strangers := ratelimit.NewStrangers(svc.settings.RefusedRate)
-	pages, err := svc.pages(strangers)
+	pages, err := svc.pages(svc.failures)
 	if err != nil {
 		return nil, err
 	}
@@ -307,9 +322,9 @@ func (svc *Service) handler(ctx context.Context, verifiers map[string]*signature
 		Sources: sources, Intake: svc.store, Wake: svc.dispatcher.Wake,
 		ClientAddress: address,
 		Client:        func(ctx context.Context) netip.Addr { return ratelimit.CallerOf(ctx).Addr },
-		Strangers:     strangers,
+		Failures:      svc.failures,
 		Allowance:     ratelimit.NewSources(allowances),
-		Inflight:      svc.inflight,
+		Room:          func(ctx context.Context) handler.Room { return svc.inflight.For(ctx) },
 		Tokens:        handler.NewTokens(svc.settings.APITokens...),
 		Events:        svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, History: svc.store,
 		Operator: watchedStore{svc.store, svc}, Destinations: watchedDispatcher{svc.dispatcher, svc},

@@ -11,10 +11,10 @@ import (
 )
 
 // pages returns the dashboard.
-func (svc *Service) pages(strangers dashboard.Strangers) (http.Handler, error) {
+func (svc *Service) pages(failures dashboard.Failures) (http.Handler, error) {
 	config := dashboard.Config{
-		Strangers: strangers,
-		Events:    svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, Operator: watchedStore{svc.store, svc},
+		Failures: failures,
+		Events:   svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, Operator: watchedStore{svc.store, svc},
 		Destinations: watchedDispatcher{svc.dispatcher, svc}, Wake: svc.dispatcher.Wake, Waiting: dispatch.Waiting,
 		Minutes: svc.stats.Minutes, Since: svc.stats.Since(), Stuck: func(time.Time) []string { return svc.dispatcher.Stuck() }, StallAfter: svc.settings.StallAfter,
 		Version: svc.version, Log: svc.log, Signatures: map[string]string{},

@@ -24,6 +24,7 @@ type DeadReason string
 // The reasons of [Dead].
 const (
 	DeadRejected    DeadReason = "rejected"    // the downstream refused this payload
+	DeadRefused     DeadReason = "refused"     // refused alone, again and again, while others were taken
 	DeadTooLarge    DeadReason = "too_large"   // these bytes can never pass
 	DeadMisdirected DeadReason = "misdirected" // wrong address, three times
 	DeadExhausted   DeadReason = "exhausted"   // MAX_ATTEMPTS spent
@@ -34,7 +35,7 @@ const (
 // DeadReasons lists every [DeadReason].
 func DeadReasons() []DeadReason {
 	return []DeadReason{
-		DeadRejected, DeadTooLarge, DeadMisdirected, DeadExhausted,
+		DeadRejected, DeadRefused, DeadTooLarge, DeadMisdirected, DeadExhausted,
 		DeadExpired, DeadCancelled,
 	}
 }
@@ -55,6 +56,7 @@ const (
 	WaitBreaker     WaitingFor = "breaker"     // too many failures lately
 	WaitBudget      WaitingFor = "budget"      // RATE or RETRY_BUDGET is used up
 	WaitPace        WaitingFor = "pace"        // the next slot of the pace, ramp or concurrency
+	WaitRefused     WaitingFor = "refused"     // set aside alone: others are taken
 	WaitBackoff     WaitingFor = "backoff"     // this delivery's own next time
 	WaitDue         WaitingFor = "due"         // nothing: it is next
 )
@@ -64,7 +66,7 @@ func WaitingFors() []WaitingFor {
 	return []WaitingFor{
 		WaitInFlight, WaitPaused, WaitGone, WaitAuth, WaitMisdirected,
 		WaitQuota, WaitRetryAfter, WaitBreaker, WaitBudget, WaitPace,
-		WaitBackoff, WaitDue,
+		WaitRefused, WaitBackoff, WaitDue,
 	}
 }
 
@@ -89,6 +91,9 @@ type Delivery struct {
 	// Both start again at 0 when the delivery is redelivered.
 	Spent       int
 	Misdirected int
+	// Refusals counts the refusals since the delivery was set aside alone,
+	// because others are taken; 0 when it is not. A redelivery begins again.
+	Refusals int
 	// NextAttemptAt is the earliest time of the next attempt as far as this
 	// delivery alone is concerned. Gates of its destination come on top.
 	NextAttemptAt time.Time
@@ -155,7 +160,42 @@ type Record struct {
 	// Gates is the state of the destination that was sent to, after the
 	// answer. The store keeps the newest by Rev.
 	Gates Destination
+	// Aside are other deliveries that this answer shows to be refused alone: a
+	// pending one that is not set aside yet gets its first refusal, the time and
+	// the detail.
+	Aside []Revision
+	// Reopen are dead deliveries whose rejection this answer shows to be none of
+	// their own: a rejected one is pending again, with the spent attempt given
+	// back.
+	Reopen []Revision
+	// Verdict is what this answer says about the refusal of another payload. It
+	// is not stored.
+	Verdict Verdict
 	// Epoch is that of the owner of the delivery's destination; the store
 	// refuses a Record of an owner that has been replaced ([ErrFenced]).
 	Epoch int64
 }
+
+// Revision is a change to a delivery that follows from the answer to another.
+type Revision struct {
+	EventID       ID
+	Destination   string
+	NextAttemptAt time.Time
+	Detail        string
+}
+
+// Verdict is what the answer to one payload says about the refusal of another.
+// The strings are metric labels.
+type Verdict string
+
+// The verdicts; empty is none.
+const (
+	// Confirmed says that two unlike payloads are refused alike: the fault is
+	// the destination's.
+	Confirmed Verdict = "confirmed"
+	// Refuted says that the destination is well: the first is refused alone.
+	Refuted Verdict = "refuted"
+)
+
+// Verdicts lists every [Verdict].
+func Verdicts() []Verdict { return []Verdict{Confirmed, Refuted} }

@@ -39,9 +39,76 @@ type Destination struct {
 	Sizes       Sizes
 	LastSentAt  time.Time
 	LastSuccess time.Time
-	// LastProbed is the delivery of the last probe: probes rotate.
+	// LastProbed is the delivery of the last probe: probes take turns.
 	LastProbed ID
+	// Suspicion is the fault that a hold presumes, until another payload has
+	// been asked.
+	Suspicion Suspicion
+	// Doubted are the last events, at most [MaxDoubted], whose refusals have
+	// held the destination: once others are taken, what is refused of these
+	// again is no longer sure.
+	Doubted []ID
+	// Refusals counts rejections in the same words.
+	Refusals Refusals
 }
+
+// MaxDoubted and MaxRefusals bound the lists in a [Destination].
+const (
+	MaxDoubted  = 16
+	MaxRefusals = 20
+)
+
+// Suspicion says which payload a hold rests on, so that another can be asked: a
+// witness. The zero value suspects nothing.
+type Suspicion struct {
+	// Reason is that of the hold; empty without a suspicion.
+	Reason HoldReason
+	// Event was refused for Destination. It is zero where many were.
+	Event       ID
+	Destination string
+	// Source is that of the events that were refused; empty for several.
+	Source string
+	// Body is the beginning of the SHA-256 of the refused body.
+	Body uint64
+	// WitnessFrom is when the next witness may go.
+	WitnessFrom time.Time
+}
+
+// Refusals counts rejections with the same words and no success between them.
+type Refusals struct {
+	// Fingerprint identifies the words, see [Answer].
+	Fingerprint string
+	// Events were refused with them: unlike bodies, at most [MaxRefusals].
+	Events []Refused
+	// Settled is a fingerprint that did hold the destination until others were
+	// taken: it is about these payloads, and holds nothing again.
+	Settled string
+}
+
+// Refused is a delivery that was rejected.
+type Refused struct {
+	Event       ID
+	Destination string
+	Source      string
+	// Body is the beginning of the SHA-256 of its body.
+	Body uint64
+}
+
+// Basis says what a hold rests on.
+type Basis string
+
+// What a hold may rest on.
+const (
+	// BasisSure is the words or fields of an answer, or an operator.
+	BasisSure Basis = ""
+	// BasisPresumed is the status of the answers to one payload: another has
+	// yet to be asked.
+	BasisPresumed Basis = "presumed"
+	// BasisWitnessed is the statuses of the answers to two unlike payloads.
+	BasisWitnessed Basis = "witnessed"
+	// BasisSameRefusal is the same rejection of many unlike payloads.
+	BasisSameRefusal Basis = "same_refusal"
+)
 
 // HoldReason says why a destination may not be sent to. The strings are also
 // those of [WaitingFor].
@@ -68,7 +135,9 @@ func HoldReasons() []HoldReason {
 // that a restart keeps it.
 type Hold struct {
 	Reason HoldReason
-	Since  time.Time
+	// Basis says how sure it is.
+	Basis Basis
+	Since time.Time
 	// Until is when the next probe may go. Zero: only the operator (or for
 	// gone, auth and misdirected a changed configuration) ends the hold.
 	Until time.Time
@@ -221,6 +290,9 @@ type Gate struct {
 	// Probe reports that exactly one request may go, to find out whether a
 	// hold or the breaker still stands.
 	Probe bool
+	// Witness reports that the probe must be another payload than those that
+	// have been refused: their own turn comes later.
+	Witness bool
 }
 
 // Status is a destination as an operator sees it.

@@ -118,6 +118,12 @@ type Answer struct {
 	// Renewed says that the request carried a fresh signature in place of the
 	// sender's own, which had aged.
 	Renewed bool
+	// Raced says that the request met a kept connection that the downstream
+	// closed in that moment, before the first byte of an answer: within the
+	// bounds of retries it spends no attempt and is no failure of the
+	// downstream's. Whether it arrived is not known, so the next attempt
+	// carries the same key.
+	Raced bool
 	// OwnWait is the least wait of our own where the answer gave no time and
 	// the downstream's documentation does (GitHub's secondary limit: 60 s).
 	OwnWait time.Duration

@@ -14,6 +14,8 @@ type Queue struct {
 	// those of the due: the retry budget holds them, and only them, back.
 	Retries    int
 	DueRetries int
+	// Refused are those of the pending that are set aside alone and not due.
+	Refused int
 	// OldestDue is the earliest next time among the due; zero without any.
 	OldestDue time.Time
 	// Oldest is when the oldest of the pending began to wait: its receipt, or
@@ -48,7 +50,9 @@ func (q Queue) ByWait(s Status) map[WaitingFor]int {
 	}
 	due = min(due, left)
 	counts[word] = due
-	counts[WaitBackoff] = left - due
+	refused := min(q.Refused, left-due)
+	counts[WaitRefused] = refused
+	counts[WaitBackoff] = left - due - refused
 	return withoutZeros(counts)
 }
 

@@ -24,6 +24,10 @@ func TestWhatIsPendingIsSplitAsTheGatesSplitIt(t *testing.T) {
 			map[webhook.WaitingFor]int{webhook.WaitInFlight: 1, webhook.WaitDue: 2, webhook.WaitBackoff: 2},
 		},
 		{
+			"set aside", webhook.Queue{Pending: 5, Due: 3, Refused: 1}, webhook.Status{InFlight: out},
+			map[webhook.WaitingFor]int{webhook.WaitInFlight: 1, webhook.WaitDue: 2, webhook.WaitRefused: 1, webhook.WaitBackoff: 1},
+		},
+		{
 			"held", webhook.Queue{Pending: 5, Due: 3},
 			webhook.Status{InFlight: out, Gate: webhook.Gate{WaitingFor: webhook.WaitQuota}},
 			map[webhook.WaitingFor]int{webhook.WaitInFlight: 1, webhook.WaitQuota: 4},

@@ -108,7 +108,7 @@ func TestWordsAreClosedSets(t *testing.T) {
 	if strings.Join(words, " ") != "delivered rate_limited quota_exhausted transient network rejected too_large gone misdirected auth" {
 		t.Errorf("outcomes: %v", words)
 	}
-	if len(webhook.Results()) != 12 || len(webhook.WaitingFors()) != 12 || len(webhook.DeadReasons()) != 6 || len(webhook.States()) != 3 {
+	if len(webhook.Results()) != 12 || len(webhook.WaitingFors()) != 13 || len(webhook.DeadReasons()) != 7 || len(webhook.States()) != 3 {
 		t.Error("a word is missing from its list")
 	}
 }

@@ -56,6 +56,7 @@ type responseExplanation struct {
 	RetryAfterMS *int64           `json:"retry_after_ms"`
 	PaceMS       *int64           `json:"pace_ms"`
 	Rule         string           `json:"rule"`
+	Presumed     bool             `json:"presumed"`
 	Evidence     webhook.Evidence `json:"evidence"`
 }
 
@@ -81,7 +82,7 @@ func (c responseCase) explain() (responseExplanation, error) {
 	}
 	answer := outbound.Read(response, orNow(c.Now))
 	explained := responseExplanation{
-		ID: c.ID, Class: answer.Outcome, Rule: answer.Rule, Evidence: answer.Evidence,
+		ID: c.ID, Class: answer.Outcome, Rule: answer.Rule, Presumed: answer.Presumed, Evidence: answer.Evidence,
 	}
 	if answer.Hint.Given() {
 		explained.RetryAfterMS = wholeMilliseconds(answer.Hint.Wait)

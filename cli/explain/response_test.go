@@ -172,7 +172,7 @@ func TestExplainResponseEscapesNoHTML(t *testing.T) {
 	if err := Response(strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"id":"a","class":"transient","retry_after_ms":7000,"pace_ms":null,"rule":"status_transient",` +
+	want := `{"id":"a","class":"transient","retry_after_ms":7000,"pace_ms":null,"rule":"status_transient","presumed":false,` +
 		`"evidence":{"body":"<b>&</b>","headers":{"Retry-After":"7"}}}` + "\n"
 	if out.String() != want {
 		t.Errorf("got  %s\nwant %s", out.String(), want)

@@ -26,10 +26,30 @@ type gates struct {
 	LastSentAt  unixMillis    `json:"last_sent_at"`
 	LastSuccess unixMillis    `json:"last_success"`
 	LastProbed  webhook.ID    `json:"last_probed"`
+
+	Suspicion *suspicionGate `json:"suspicion,omitempty"`
+	Doubted   []webhook.ID   `json:"doubted,omitempty"`
+	Refusals  *refusalsGate  `json:"refusals,omitempty"`
+}
+
+type suspicionGate struct {
+	Reason      webhook.HoldReason `json:"reason"`
+	Event       webhook.ID         `json:"event"`
+	Destination string             `json:"destination,omitempty"`
+	Source      string             `json:"source,omitempty"`
+	Body        uint64             `json:"body,omitempty"`
+	WitnessFrom unixMillis         `json:"witness_from"`
+}
+
+type refusalsGate struct {
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Events      []webhook.Refused `json:"events,omitempty"`
+	Settled     string            `json:"settled,omitempty"`
 }
 
 type holdGate struct {
 	Reason        webhook.HoldReason `json:"reason"`
+	Basis         webhook.Basis      `json:"basis,omitempty"`
 	Since         unixMillis         `json:"since"`
 	Until         unixMillis         `json:"until"`
 	From          string             `json:"from,omitempty"`
@@ -116,6 +136,9 @@ func encodeGates(d webhook.Destination) (string, error) {
 		LastSentAt:  unixMillis{d.LastSentAt},
 		LastSuccess: unixMillis{d.LastSuccess},
 		LastProbed:  d.LastProbed,
+		Suspicion:   toSuspicion(d.Suspicion),
+		Doubted:     d.Doubted,
+		Refusals:    toRefusals(d.Refusals),
 	})
 	if err != nil {
 		return "", fmt.Errorf("encoding gates of %s: %w", d.Name, err)
@@ -142,7 +165,37 @@ func decodeGates(text string, d webhook.Destination) (webhook.Destination, error
 	d.Sizes = g.Sizes
 	d.LastSentAt, d.LastSuccess = g.LastSentAt.Time, g.LastSuccess.Time
 	d.LastProbed = g.LastProbed
+	d.Doubted = g.Doubted
+	if s := g.Suspicion; s != nil {
+		d.Suspicion = webhook.Suspicion{
+			Reason: s.Reason, Event: s.Event, Destination: s.Destination, Source: s.Source,
+			Body: s.Body, WitnessFrom: s.WitnessFrom.Time,
+		}
+	}
+	if r := g.Refusals; r != nil {
+		d.Refusals = webhook.Refusals(*r)
+	}
 	return d, nil
+}
+
+// toSuspicion returns nil for none.
+func toSuspicion(s webhook.Suspicion) *suspicionGate {
+	if s.Reason == "" {
+		return nil
+	}
+	return &suspicionGate{
+		Reason: s.Reason, Event: s.Event, Destination: s.Destination, Source: s.Source,
+		Body: s.Body, WitnessFrom: unixMillis{s.WitnessFrom},
+	}
+}
+
+// toRefusals returns nil where nothing is counted.
+func toRefusals(r webhook.Refusals) *refusalsGate {
+	if r.Fingerprint == "" && r.Settled == "" {
+		return nil
+	}
+	gate := refusalsGate(r)
+	return &gate
 }
 
 // mapped applies f to every element; nil stays nil.
@@ -159,7 +212,7 @@ func mapped[A, B any](in []A, f func(A) B) []B {
 
 func toHold(h webhook.Hold) holdGate {
 	return holdGate{
-		Reason: h.Reason, Since: unixMillis{h.Since}, Until: unixMillis{h.Until}, From: h.From,
+		Reason: h.Reason, Basis: h.Basis, Since: unixMillis{h.Since}, Until: unixMillis{h.Until}, From: h.From,
 		Probes: h.Probes, Step: h.Step, NeedsOperator: h.NeedsOperator,
 		Status: h.Status, Rule: h.Rule, Evidence: h.Evidence,
 	}
@@ -167,7 +220,7 @@ func toHold(h webhook.Hold) holdGate {
 
 func fromHold(h holdGate) webhook.Hold {
 	return webhook.Hold{
-		Reason: h.Reason, Since: h.Since.Time, Until: h.Until.Time, From: h.From,
+		Reason: h.Reason, Basis: h.Basis, Since: h.Since.Time, Until: h.Until.Time, From: h.From,
 		Probes: h.Probes, Step: h.Step, NeedsOperator: h.NeedsOperator,
 		Status: h.Status, Rule: h.Rule, Evidence: h.Evidence,
 	}

@@ -63,6 +63,8 @@ func scatter(r *rand.Rand, v reflect.Value) {
 		v.SetString([]string{"a", "ü\"\n", "longer text"}[r.IntN(3)])
 	case reflect.Bool:
 		v.SetBool(r.IntN(2) == 0)
+	case reflect.Uint64:
+		v.SetUint(r.Uint64())
 	case reflect.Uint8:
 		v.SetUint(r.Uint64N(256))
 	default:

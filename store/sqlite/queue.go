@@ -26,7 +26,9 @@ const queueQuery = `SELECT
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
 		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(age_from) FROM deliveries INDEXED BY deliveries_age
-		WHERE state = 'pending' AND destination = +?1)`
+		WHERE state = 'pending' AND destination = +?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_refused
+		WHERE state = 'pending' AND refusals > 0 AND destination = +?1 AND next_at > ?2)`
 
 // Queue counts what waits for a destination, and what has died for it. Its cost
 // follows these counts.
@@ -36,7 +38,7 @@ func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (w
 		oldest, oldestRetries, begun sql.NullInt64
 	)
 	err := s.reads.row(ctx, queueQuery, []any{destination, now.UnixMilli()},
-		&queue.Pending, &queue.Dead, &queue.Retries, &queue.Due, &queue.DueRetries, &oldest, &oldestRetries, &begun)
+		&queue.Pending, &queue.Dead, &queue.Retries, &queue.Due, &queue.DueRetries, &oldest, &oldestRetries, &begun, &queue.Refused)
 	if err != nil {
 		return webhook.Queue{}, fmt.Errorf("counting the queue of %s: %w", destination, err)
 	}

@@ -15,8 +15,9 @@ type record struct {
 	evidence string
 }
 
-// Record keeps one step of a delivery: the attempt, the delivery's new state
-// and the gates of the destination that was sent to, all or nothing. Asking
+// Record keeps one step of a delivery: the attempt, the delivery's new state, what
+// it means for other deliveries, and the gates of the destination that was sent
+// to, all or nothing. Asking
 // again with the same attempt changes nothing more.
 //
 // A delivery that is final stays as it is, and one that has a newer allowance
@@ -62,11 +63,38 @@ func (c *writeConn) record(r *record) error {
 		if err := c.applyRecord(before, r, number); err != nil {
 			return err
 		}
+		if err := c.revise(r); err != nil {
+			return err
+		}
 	}
 	if r.Gates.Name == "" {
 		return nil
 	}
 	return c.keepGates(r.Gates)
+}
+
+// revise changes the other deliveries that a record says something about.
+// One that is gone, or not as the record believes it to be, stays as it is.
+func (c *writeConn) revise(r *record) error {
+	const aside = `UPDATE deliveries SET refusals = 1, next_at = ?3, detail = ?4
+		WHERE seq = (SELECT seq FROM events WHERE id = +?1) AND destination = +?2
+		AND state = 'pending' AND refusals = 0`
+	const reopen = `UPDATE deliveries SET state = 'pending', reason = NULL, finished_at = NULL,
+		spent = max(spent - 1, 0), next_at = ?3, detail = ?4
+		WHERE seq = (SELECT seq FROM events WHERE id = +?1) AND destination = +?2
+		AND state = 'dead' AND reason = 'rejected'`
+	for _, group := range []struct {
+		update string
+		list   []webhook.Revision
+	}{{aside, r.Aside}, {reopen, r.Reopen}} {
+		for _, other := range group.list {
+			_, err := c.exec(group.update, other.EventID[:], other.Destination, millis(other.NextAttemptAt), other.Detail)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fenceRecord checks both owners: of the delivery, and of the destination that
@@ -103,8 +131,9 @@ func (c *writeConn) currentDelivery(id webhook.ID, destination string) (currentD
 }
 
 const insertAttempt = `INSERT INTO attempts (seq, destination, number, at, duration_ns, sent_to,
-		outcome, status, spent, probe, hint_ns, hint_from, rule, evidence, decision, next_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+		outcome, status, spent, probe, hint_ns, hint_from, rule, evidence, decision, next_at,
+		presumed, renewed, witness_for)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
 	ON CONFLICT DO NOTHING`
 
 // keepAttempt stores the attempt of a record, if it has one, and returns the
@@ -132,9 +161,14 @@ func (c *writeConn) keepAttempt(before currentDelivery, r *record) (number int, 
 
 func (c *writeConn) insertAttempt(seq int64, number int, r *record) (bool, error) {
 	a := r.Attempt
+	var witnessFor any
+	if a.WitnessFor != (webhook.ID{}) {
+		witnessFor = a.WitnessFor[:]
+	}
 	changed, err := c.exec(insertAttempt, seq, r.Delivery.Destination, number,
 		millis(a.At), int64(a.Duration), a.SentTo, string(a.Outcome), a.Status, a.Spent, a.Probe,
-		int64(a.Hint.Wait), a.Hint.From, a.Rule, r.evidence, string(a.Decision), optional(a.NextAttemptAt))
+		int64(a.Hint.Wait), a.Hint.From, a.Rule, r.evidence, string(a.Decision), optional(a.NextAttemptAt),
+		a.Presumed, a.Renewed, witnessFor)
 	return changed == 1, err
 }
 
@@ -172,13 +206,14 @@ func (r *record) replaces(before currentDelivery) bool {
 // writeState writes a delivery's state.
 func (c *writeConn) writeState(seq int64, d webhook.Delivery, attempts int) error {
 	const update = `UPDATE deliveries SET state = ?3, reason = ?4, detail = ?5, attempts = ?6,
-		spent = ?7, misdirected = ?8, next_at = ?9, age_from = ?10, finished_at = ?11, forced = ?12
+		spent = ?7, misdirected = ?8, next_at = ?9, age_from = ?10, finished_at = ?11, forced = ?12,
+		refusals = ?13
 		WHERE seq = +?1 AND destination = +?2`
 	var reason any
 	if d.Reason != "" {
 		reason = string(d.Reason)
 	}
 	_, err := c.exec(update, seq, d.Destination, string(d.State), reason, d.Detail, attempts,
-		d.Spent, d.Misdirected, millis(d.NextAttemptAt), millis(d.AgeFrom), optional(d.FinishedAt), d.Forced)
+		d.Spent, d.Misdirected, millis(d.NextAttemptAt), millis(d.AgeFrom), optional(d.FinishedAt), d.Forced, d.Refusals)
 	return err
 }

@@ -186,7 +186,7 @@ type allowance struct {
 // history goes on.
 func (c *writeConn) reopen(seq int64, destination string, fresh allowance) error {
 	const update = `UPDATE deliveries SET state = 'pending', reason = NULL, detail = '',
-		spent = 0, misdirected = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
+		spent = 0, misdirected = 0, refusals = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
 		WHERE seq = +?1 AND destination = +?2`
 	_, err := c.exec(update, seq, destination, fresh.from, fresh.forced)
 	return err

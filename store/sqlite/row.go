@@ -68,7 +68,7 @@ func (r *eventRow) read() (webhook.Event, error) {
 
 // deliveryColumns are read by deliveryRow, from events e and deliveries d.
 const deliveryColumns = `e.id, e.source, d.destination, d.state, coalesce(d.reason, ''), d.detail, e.size,
-	d.attempts, d.spent, d.misdirected, d.next_at, d.age_from, d.finished_at, d.forced`
+	d.attempts, d.spent, d.misdirected, d.next_at, d.age_from, d.finished_at, d.forced, d.refusals`
 
 // deliveryRow is one row of deliveryColumns.
 type deliveryRow struct {
@@ -81,7 +81,7 @@ type deliveryRow struct {
 func (r *deliveryRow) dest() []any {
 	d := &r.delivery
 	return []any{&r.id, &d.Source, &d.Destination, &d.State, &d.Reason, &d.Detail, &d.Size,
-		&d.Attempts, &d.Spent, &d.Misdirected, &r.nextAt, &r.ageFrom, &r.finishedAt, &d.Forced}
+		&d.Attempts, &d.Spent, &d.Misdirected, &r.nextAt, &r.ageFrom, &r.finishedAt, &d.Forced, &d.Refusals}
 }
 
 func (r *deliveryRow) read() webhook.Delivery {
@@ -104,7 +104,7 @@ func scanDeliveries(list *[]webhook.Delivery) func(*sql.Rows) error {
 }
 
 const attemptColumns = `number, at, duration_ns, sent_to, outcome, status, spent, probe,
-	hint_ns, hint_from, rule, evidence, decision, next_at`
+	hint_ns, hint_from, rule, evidence, decision, next_at, presumed, renewed, witness_for`
 
 // scanAttempt reads one row of attemptColumns.
 func scanAttempt(rows *sql.Rows) (webhook.Attempt, error) {
@@ -113,14 +113,17 @@ func scanAttempt(rows *sql.Rows) (webhook.Attempt, error) {
 		at, duration, hint int64
 		evidence           []byte
 		nextAt             sql.NullInt64
+		witnessFor         []byte
 	)
 	err := rows.Scan(&a.Number, &at, &duration, &a.SentTo, &a.Outcome, &a.Status, &a.Spent, &a.Probe,
-		&hint, &a.Hint.From, &a.Rule, &evidence, &a.Decision, &nextAt)
+		&hint, &a.Hint.From, &a.Rule, &evidence, &a.Decision, &nextAt,
+		&a.Presumed, &a.Renewed, &witnessFor)
 	if err != nil {
 		return a, err
 	}
 	a.At, a.Duration = timeAt(at), time.Duration(duration)
 	a.Hint.Wait = time.Duration(hint)
+	copy(a.WitnessFor[:], witnessFor)
 	a.NextAttemptAt = optionalTime(nextAt)
 	if err := json.Unmarshal(evidence, &a.Evidence); err != nil {
 		return a, fmt.Errorf("reading evidence: %w", err)

@@ -70,6 +70,15 @@ func (b *bench) gates(d webhook.Destination) webhook.Destination {
 	d.Pace = webhook.Pace{NotBefore: at, Spacing: 1500 * time.Microsecond, SpacingUntil: at}
 	d.RampFrom, d.LastSentAt, d.LastSuccess, d.LastProbed = at, at, at, b.newID()
 	d.Sizes = webhook.Sizes{LargestAccepted: 1, SmallestRefused: 2}
+	d.Holds[0].Basis = webhook.BasisPresumed
+	d.Suspicion = webhook.Suspicion{
+		Reason: webhook.HoldQuota, Event: b.newID(), Destination: "app", Source: "github", Body: 1<<64 - 1, WitnessFrom: at,
+	}
+	d.Doubted = []webhook.ID{b.newID(), b.newID()}
+	d.Refusals = webhook.Refusals{
+		Fingerprint: "words", Settled: "others",
+		Events: []webhook.Refused{{Event: b.newID(), Destination: "app", Source: "github", Body: 1<<63 + 1}},
+	}
 	return d
 }
 
@@ -80,13 +89,14 @@ var recordCases = []testCase{
 		n := int64(100000)
 		d := b.delivery(id)
 		d.State, d.Reason, d.Detail = webhook.Dead, webhook.DeadMisdirected, "a sentence"
-		d.Attempts, d.Spent, d.Misdirected, d.Forced = 7, 5, 3, true
+		d.Attempts, d.Spent, d.Misdirected, d.Refusals, d.Forced = 7, 5, 3, 2, true
 		d.NextAttemptAt, d.FinishedAt = b.stored().Add(time.Second), b.stored().Add(2*time.Second)
 		attempt := webhook.Attempt{
 			Number: 7, At: b.stored(), Duration: 132_000_001, SentTo: "spare", Outcome: webhook.OutcomeMisdirected,
 			Status: 404, Spent: true, Probe: true, Hint: webhook.Hint{Wait: 30*time.Second + 1, From: "Retry-After"},
 			Rule: "rule", Decision: webhook.Dead, NextAttemptAt: b.stored().Add(time.Hour),
 			Evidence: webhook.Evidence{Limit: &n, Requested: &n, Window: "day", Body: "näh", Note: "note", Headers: map[string]string{"Server": "x"}},
+			Presumed: true, Renewed: true, WitnessFor: b.newID(),
 		}
 		b.must(b.Record(b.Context(), webhook.Record{Attempt: &attempt, Delivery: d, Gates: gates, Epoch: gates.Epoch}))
 		detail, err := b.Event(b.Context(), id)
@@ -241,6 +251,74 @@ var recordCases = []testCase{
 		r.Epoch = home.Epoch
 		b.wantError(b.Record(b.Context(), r), webhook.ErrFenced)
 		b.wantHistory(id, 1)
+	}},
+	{"sets another delivery aside that is refused alone, once", func(b *bench) {
+		alone, taken, gates := b.event("alone"), b.event("taken"), b.own()
+		b.try(gates, b.delivery(alone), webhook.OutcomeAuth)
+		want := b.delivery(alone)
+		r := b.record(gates, b.delivery(taken), webhook.OutcomeDelivered)
+		r.Aside = []webhook.Revision{
+			{EventID: alone, Destination: "app", NextAttemptAt: b.stored().Add(time.Minute), Detail: "others are taken"},
+			{EventID: b.newID(), Destination: "app", NextAttemptAt: b.stored()}, // nobody knows it any more
+		}
+		b.must(b.Record(b.Context(), r))
+		want.Refusals, want.NextAttemptAt, want.Detail = 1, b.stored().Add(time.Minute), "others are taken"
+		if diff := cmp.Diff(want, b.delivery(alone)); diff != "" {
+			b.Error(diff)
+		}
+		queue, err := b.Queue(b.Context(), "app", b.now)
+		b.must(err)
+		if queue.Refused != 1 {
+			b.Errorf("%d are set aside, want 1", queue.Refused)
+		}
+		b.pass(time.Second)
+		again := b.record(gates, b.delivery(b.event("other")), webhook.OutcomeDelivered)
+		again.Aside = []webhook.Revision{{EventID: alone, Destination: "app", NextAttemptAt: b.stored().Add(time.Hour)}}
+		b.must(b.Record(b.Context(), again))
+		if diff := cmp.Diff(want, b.delivery(alone)); diff != "" {
+			b.Errorf("set aside twice: %s", diff)
+		}
+		b.must(b.Cancel(b.Context(), alone, "app", b.now))
+		b.must(b.Redeliver(b.Context(), webhook.Redelivery{EventID: alone, Destination: "app", At: b.now}))
+		if d := b.delivery(alone); d.Refusals != 0 {
+			b.Errorf("a redelivery begins with %d refusals", d.Refusals)
+		}
+	}},
+	{"reopens what died of a rejection that was none of its own", func(b *bench) {
+		dead, cancelled := b.finish("dead", webhook.OutcomeRejected), b.event("cancelled")
+		gates := b.own()
+		b.must(b.Cancel(b.Context(), cancelled, "app", b.now))
+		want, kept := b.delivery(dead), b.delivery(cancelled)
+		b.pass(time.Second)
+		last := b.event("last")
+		r := b.record(gates, b.delivery(last), webhook.OutcomeAuth)
+		r.Reopen = []webhook.Revision{
+			{EventID: dead, Destination: "app", NextAttemptAt: b.stored()},
+			{EventID: cancelled, Destination: "app", NextAttemptAt: b.stored()},
+		}
+		b.must(b.Record(b.Context(), r))
+		want.State, want.Reason, want.FinishedAt = webhook.Pending, "", time.Time{}
+		want.NextAttemptAt, want.Spent = b.stored(), max(want.Spent-1, 0)
+		if diff := cmp.Diff(want, b.delivery(dead)); diff != "" {
+			b.Error(diff)
+		}
+		if diff := cmp.Diff(kept, b.delivery(cancelled)); diff != "" {
+			b.Error(diff)
+		}
+		b.try(gates, b.delivery(dead), webhook.OutcomeDelivered)
+		b.must(b.Record(b.Context(), r)) // its answer was lost
+		if d := b.delivery(dead); d.State != webhook.Delivered {
+			b.Errorf("asked again reopens what was delivered: %+v", d)
+		}
+	}},
+	{"dies refused", func(b *bench) {
+		id, gates := b.event("k"), b.own()
+		r := b.record(gates, b.delivery(id), webhook.OutcomeRejected)
+		r.Delivery.Reason, r.Delivery.Refusals = webhook.DeadRefused, 10
+		b.must(b.Record(b.Context(), r))
+		if d := b.delivery(id); d.Reason != webhook.DeadRefused || d.Refusals != 10 {
+			b.Errorf("delivery %+v", d)
+		}
 	}},
 	{"many at once keep the newest gates", func(b *bench) {
 		gates := b.own()

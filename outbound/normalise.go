@@ -1,11 +1,11 @@
 package outbound
 
-// fold makes the searchable form of a body in one pass: ASCII letters in lower
+// normalise makes the searchable form of a body in one pass: ASCII letters in lower
 // case, JSON escapes undone, runs of white space made one space, and the tags
 // of HTML and XML made spaces. It reads broken JSON and cut HTML alike, and
 // grows by no more than a space at the end, which says that the text is whole:
 // a number that touches the end may have been cut there.
-func fold(body []byte, ending ending) string {
+func normalise(body []byte, ending ending) string {
 	out := make([]byte, 0, len(body)+1)
 	last := byte(0)
 	first := firstByte(body)
@@ -14,8 +14,8 @@ func fold(body []byte, ending ending) string {
 		switch {
 		case c == '\\':
 			c, length = unescaped(body[i:])
-		case c == '<' && first == '<':
-			if length = tagLength(body[i:]); length > 0 {
+		case c == '<':
+			if length = tagLength(body[i:], first == '<'); length > 0 {
 				c = ' '
 			} else {
 				length = 1
@@ -112,15 +112,24 @@ func firstByte(body []byte) byte {
 const maxTag = 256
 
 // tagLength returns the length of the tag at the start of text, 0 when it is
-// none.
-func tagLength(text []byte) int {
+// none. In a body that is not HTML or XML itself a name of letters and digits
+// has to end as one, so that "#<Some::Error: …>" is read.
+func tagLength(text []byte, markup bool) int {
 	if len(text) < 3 || !isLower(lower(text[1])) && text[1] != '/' && text[1] != '!' && text[1] != '?' {
 		return 0
 	}
+	named := false
 	for i, c := range text[:min(len(text), maxTag)] {
 		if c == '>' {
 			return i + 1
 		}
+		if markup || named || i < 2 || isLower(lower(c)) || isDigit(c) {
+			continue
+		}
+		if c != ' ' && c != '/' {
+			return 0
+		}
+		named = true
 	}
 	return 0
 }

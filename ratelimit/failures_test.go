@@ -28,7 +28,7 @@ var thirty = webhook.Rate{N: 30, Per: time.Minute}
 
 // junk makes a caller send refused requests until it is refused unread, and
 // returns how many that took.
-func junk(ctx context.Context, s *Strangers, most int) int {
+func junk(ctx context.Context, s *FailureLimiter, most int) int {
 	for i := range most {
 		if s.Over(ctx) != nil {
 			return i
@@ -40,7 +40,7 @@ func junk(ctx context.Context, s *Strangers, most int) int {
 
 func TestB55JunkCountsAgainstItsAddressOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStrangers(thirty)
+		s := NewFailureLimiter(thirty)
 		a, b := from("203.0.113.1"), from("203.0.113.2")
 		if got := junk(a, s, 1000); got != 30 {
 			t.Errorf("refused unread after %d", got)
@@ -60,31 +60,46 @@ func TestB55JunkCountsAgainstItsAddressOnly(t *testing.T) {
 	})
 }
 
-func TestVerifiedAddressIsNotRefusedForAnHour(t *testing.T) {
+// TestAVerifiedAddressIsKnownForAnHour: also when it is over the limit.
+func TestAVerifiedAddressIsKnownForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStrangers(thirty)
+		s := NewFailureLimiter(thirty)
 		a := from("203.0.113.1")
 		junk(a, s, 1000)
-		s.Verified(a)
-		if s.Over(a) != nil {
-			t.Error("refused although verified")
+		if s.Known(a) {
+			t.Error("a stranger is known")
 		}
-		if got := junk(a, s, 500); got != 500 {
-			t.Errorf("refused after %d", got)
+		s.Verified(a)
+		if s.Over(a) == nil || !s.Known(a) {
+			t.Error("a verified address is not known")
 		}
 		pass(TrustFor - time.Second)
-		if got := junk(a, s, 100); got != 100 {
-			t.Errorf("refused within the hour after %d", got)
+		if !s.Known(a) {
+			t.Error("forgotten within the hour")
 		}
 		pass(time.Second)
-		if s.Over(a) == nil {
+		if s.Known(a) {
 			t.Error("trusted for longer than an hour")
 		}
 	})
 }
 
+// TestAPrivateAddressMayAlwaysVerify: a proxy that does not say for whom it asks,
+// and everybody behind it, has one.
+func TestAPrivateAddressMayAlwaysVerify(t *testing.T) {
+	s := NewFailureLimiter(thirty)
+	for addr, may := range map[string]bool{
+		"127.0.0.1": true, "10.1.2.3": true, "192.168.0.9": true, "100.64.0.1": true, "100.127.255.255": true,
+		"::1": true, "fd00::1": true, "fe80::1": true, "203.0.113.1": false, "100.128.0.1": false, "100.63.255.255": false, "2001:db8::1": false,
+	} {
+		if got := s.MayVerify(from(addr)); got != may {
+			t.Errorf("%s may verify: %t, want %t", addr, got, may)
+		}
+	}
+}
+
 func TestSharedAddressIsNeverRefused(t *testing.T) {
-	s := NewStrangers(thirty)
+	s := NewFailureLimiter(thirty)
 	shared := Caller{Addr: netip.MustParseAddr("10.0.0.1"), Shared: true}
 	if got := junk(with(shared), s, 1000); got != 1000 {
 		t.Errorf("refused after %d", got)
@@ -95,7 +110,7 @@ func TestSharedAddressIsNeverRefused(t *testing.T) {
 }
 
 func TestB53RotationWithinABlockIsOneCaller(t *testing.T) {
-	s := NewStrangers(thirty)
+	s := NewFailureLimiter(thirty)
 	refused := 0
 	for i := range 300 {
 		ctx := from(fmt.Sprintf("2001:db8::%x", i+1))
@@ -120,7 +135,7 @@ func TestB53RotationWithinABlockIsOneCaller(t *testing.T) {
 // the window has turned.
 func TestMadeUpAddressesTakeBoundedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStrangers(thirty)
+		s := NewFailureLimiter(thirty)
 		counts := s.refused.limits[0].counter
 		before := heap()
 		for i := range uint32(300_000) {
@@ -182,7 +197,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-func TestFullTableLetsStrangersInAndSharesSenders(t *testing.T) {
+func TestFullTableLetsFailureLimiterInAndSharesSenders(t *testing.T) {
 	one := []webhook.Rate{{N: 1, Per: time.Hour}}
 	letIn := NewLimiter("l", one, Table{MaxKeys: 2, WhenFull: LetIn})
 	shared := NewLimiter("s", one, Table{MaxKeys: 2, WhenFull: ShareOne})
@@ -304,20 +319,6 @@ func TestAllRatesMustHold(t *testing.T) {
 	})
 }
 
-func TestInflight(t *testing.T) {
-	f := NewInflight(10)
-	if !f.Acquire(6) || f.Acquire(5) || !f.Acquire(4) || f.Acquire(1) {
-		t.Error("the bound does not hold")
-	}
-	f.Release(6)
-	if f.Used() != 4 || !f.Acquire(6) || f.Acquire(1) {
-		t.Errorf("%d used", f.Used())
-	}
-	if free := NewInflight(0); !free.Acquire(1 << 40) {
-		t.Error("no bound is a bound")
-	}
-}
-
 func BenchmarkLimiterTake(b *testing.B) {
 	l := NewLimiter("l", []webhook.Rate{{N: 1 << 30, Per: time.Minute}}, Table{})
 	b.ReportAllocs()
@@ -326,8 +327,8 @@ func BenchmarkLimiterTake(b *testing.B) {
 	}
 }
 
-func BenchmarkStrangersOver(b *testing.B) {
-	s := NewStrangers(thirty)
+func BenchmarkFailureLimiterOver(b *testing.B) {
+	s := NewFailureLimiter(thirty)
 	ctx := from("2001:db8::1")
 	junk(ctx, s, 100)
 	b.ReportAllocs()

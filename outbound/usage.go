@@ -6,7 +6,7 @@ import (
 )
 
 // figure is a count that a text names after a word.
-type figure struct {
+type usageNumber struct {
 	value int64
 	unit  string
 	known bool
@@ -14,33 +14,33 @@ type figure struct {
 
 // figures gathers the counts of a text: the first of each kind, but of several
 // limits the last that is named before the request's own size.
-type figures struct {
-	limit, used, requested figure
+type usageNumbers struct {
+	limit, used, requested usageNumber
 }
 
 // take reads the figure behind a word.
-func (f *figures) take(word, after string) {
+func (f *usageNumbers) take(word, after string) {
 	switch word {
 	case "limit":
 		if !f.limit.known || !f.requested.known {
-			if next := readFigure(after); next.known {
+			if next := readUsageNumber(after); next.known {
 				f.limit = next
 			}
 		}
 	case "used":
 		if !f.used.known {
-			f.used = readFigure(after)
+			f.used = readUsageNumber(after)
 		}
 	case "requested":
 		if !f.requested.known {
-			f.requested = readFigure(after)
+			f.requested = readUsageNumber(after)
 		}
 	}
 }
 
 // pointers returns what is known. Figures in different units cannot be
 // compared, so the request's is left out then.
-func (f *figures) pointers() (limit, used, requested *int64) {
+func (f *usageNumbers) pointers() (limit, used, requested *int64) {
 	if !f.limit.known && !f.used.known && !f.requested.known {
 		return nil, nil, nil
 	}
@@ -57,25 +57,25 @@ func (f *figures) pointers() (limit, used, requested *int64) {
 	return limit, used, requested
 }
 
-// readFigure reads a number such as ` 100000`, `": 100,000` or `=5` and the
+// readUsageNumber reads a number such as ` 100000`, `": 100,000` or `=5` and the
 // unit of size behind it.
-func readFigure(text string) figure {
+func readUsageNumber(text string) usageNumber {
 	text = skipAny(text, " :=\"'(`", 4)
 	for _, word := range [...]string{"of ", "is "} {
 		text = strings.TrimPrefix(text, word)
 	}
 	number, rest, ok := groupedDecimal(text)
 	if !ok || number.whole > math.MaxInt64 {
-		return figure{}
+		return usageNumber{}
 	}
 	unit := leadingLetters(strings.TrimPrefix(rest, " "))
 	if !isSizeUnit(unit) {
 		if leadingLetters(rest) != "" {
-			return figure{} // a word or a duration that begins with a digit
+			return usageNumber{} // a word or a duration that begins with a digit
 		}
 		unit = ""
 	}
-	return figure{value: int64(number.whole), unit: unit, known: true}
+	return usageNumber{value: int64(number.whole), unit: unit, known: true}
 }
 
 // groupedDecimal reads a number whose thousands may be set off by commas.
@@ -117,7 +117,7 @@ func isSizeUnit(word string) bool {
 	return false
 }
 
-// leadingLetters returns the letters at the start of a folded text.
+// leadingLetters returns the letters at the start of a normalised text.
 func leadingLetters(text string) string {
 	end := 0
 	for end < len(text) && isLower(text[end]) {

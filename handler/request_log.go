@@ -11,14 +11,30 @@ import (
 	"weir/webhook"
 )
 
-// refusalLines is how many refusals are logged in a second. The rest are
-// counted by [Stats] and the metrics all the same.
-const refusalLines = 10
+// The most lines in a second about refusals, and about our own failures. The rest
+// are counted by [Stats] and the metrics all the same. Each kind has its own
+// budget: a stranger's junk must not hide that the store fails.
+const (
+	refusalLines = 10
+	failureLines = 10
+)
 
-// journal writes one line for each event and for each refusal that is not
+// requestLog writes one line for each event and for each refusal that is not
 // suppressed.
-type journal struct {
-	log *slog.Logger
+type requestLog struct {
+	log      *slog.Logger
+	refusals lineBudget
+	failures lineBudget
+}
+
+// newRequestLog returns a log of requests.
+func newRequestLog(log *slog.Logger) *requestLog {
+	return &requestLog{log: log, refusals: lineBudget{most: refusalLines}, failures: lineBudget{most: failureLines}}
+}
+
+// lineBudget bounds the lines of one kind.
+type lineBudget struct {
+	most int // in a second
 
 	mu         sync.Mutex // guards what is below
 	second     time.Time
@@ -26,20 +42,20 @@ type journal struct {
 	suppressed int
 }
 
-// allow reports whether a refusal may be logged at now, and how many were
-// suppressed since the last that was.
-func (j *journal) allow(now time.Time) (suppressed int, ok bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if second := now.Truncate(time.Second); !second.Equal(j.second) {
-		j.second, j.lines = second, 0
+// allow reports whether a line may be logged at now, and how many were suppressed
+// since the last that was.
+func (b *lineBudget) allow(now time.Time) (suppressed int, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if second := now.Truncate(time.Second); !second.Equal(b.second) {
+		b.second, b.lines = second, 0
 	}
-	if j.lines >= refusalLines {
-		j.suppressed++
+	if b.lines >= b.most {
+		b.suppressed++
 		return 0, false
 	}
-	j.lines++
-	suppressed, j.suppressed = j.suppressed, 0
+	b.lines++
+	suppressed, b.suppressed = b.suppressed, 0
 	return suppressed, true
 }
 
@@ -71,7 +87,7 @@ func (h *receiver) tell(r *http.Request, requestID string, in *intake, out outco
 }
 
 // event logs what was stored or repeated.
-func (j *journal) event(ctx context.Context, seen Observation, out outcome) {
+func (j *requestLog) event(ctx context.Context, seen Observation, out outcome) {
 	j.log.LogAttrs(ctx, slog.LevelInfo, "event received",
 		slog.String(webhook.LogSource, seen.Source),
 		slog.String(webhook.LogEvent, seen.Event.String()),
@@ -87,8 +103,8 @@ func (j *journal) event(ctx context.Context, seen Observation, out outcome) {
 }
 
 // refusal logs what was not stored, challenges among it.
-func (j *journal) refusal(ctx context.Context, requestID string, client netip.Addr, seen Observation) {
-	suppressed, ok := j.allow(seen.At)
+func (j *requestLog) refusal(ctx context.Context, requestID string, client netip.Addr, seen Observation) {
+	suppressed, ok := j.refusals.allow(seen.At)
 	if !ok {
 		return
 	}
@@ -107,12 +123,14 @@ func (j *journal) refusal(ctx context.Context, requestID string, client netip.Ad
 	j.log.LogAttrs(ctx, slog.LevelInfo, "request not stored", attrs...)
 }
 
-// failure logs our own fault, under the same bound.
-func (j *journal) failure(ctx context.Context, requestID string, seen Observation, cause error) {
-	if _, ok := j.allow(seen.At); !ok {
+// failure logs our own fault, under a bound of its own.
+func (j *requestLog) failure(ctx context.Context, requestID string, seen Observation, cause error) {
+	suppressed, ok := j.failures.allow(seen.At)
+	if !ok {
 		return
 	}
 	j.log.LogAttrs(ctx, slog.LevelError, "event could not be stored",
+		slog.Int(webhook.LogSuppressed, suppressed),
 		slog.String(webhook.LogSource, seen.Source),
 		slog.String(webhook.LogRequest, requestID),
 		slog.String(webhook.LogError, cause.Error()))
