@@ -74,7 +74,13 @@ func install(folder string) error {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return errUnreachable
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	// A short question first: npm itself waits for minutes.
+	quick, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if exec.CommandContext(quick, "npm", "view", packages[0], "version", "--fetch-retries=0").Run() != nil {
+		return errUnreachable
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	args := []string{
 		"install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts",
@@ -84,7 +90,7 @@ func install(folder string) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil, network.Match(out):
+	case network.Match(out):
 		return errUnreachable
 	}
 	return fmt.Errorf("npm install: %w\n%s", err, out)
