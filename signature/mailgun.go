@@ -51,7 +51,7 @@ func (mailgunProof) check(v *Verifier, in *input, now time.Time) (int, *refusal)
 func (mailgunProof) sign(in *input, key secret, now time.Time) error {
 	rest, found := bytes.CutPrefix(bytes.TrimSpace(in.Body), []byte("{"))
 	if !found {
-		return errors.New("Mailgun signs a JSON object")
+		return errors.New("a signature of Mailgun needs a JSON object to stand in")
 	}
 	stamp, token := strconv.FormatInt(now.Unix(), 10), hex.EncodeToString(mailgunSum(key, "token of "+now.String()))
 	signed, err := json.Marshal(map[string]string{

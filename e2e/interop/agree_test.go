@@ -92,6 +92,7 @@ func (p pair) accepts(r signature.Request) error {
 }
 
 func TestWeirSignsAndTheLibraryVerifies(t *testing.T) {
+	t.Parallel()
 	for _, p := range pairs() {
 		t.Run(p.library, func(t *testing.T) {
 			now := time.Now()
@@ -119,6 +120,7 @@ func TestWeirSignsAndTheLibraryVerifies(t *testing.T) {
 }
 
 func TestTheLibrarySignsAndWeirVerifies(t *testing.T) {
+	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	bodies := []string{`{"id":"evt-1","text":"höchst\u001b[0m 🌊"}`, "{}", "{\r\n}\n", strings.Repeat(`{"a":1}`, 100_000)}
 	for _, p := range pairs() {

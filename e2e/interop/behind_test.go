@@ -288,6 +288,7 @@ func signatureOf(header http.Header) string {
 // TestLibrariesAcceptADeliveryThatIsAnHourLate: at once, after answers 503,
 // after a hold, and redelivered.
 func TestLibrariesAcceptADeliveryThatIsAnHourLate(t *testing.T) {
+	t.Parallel()
 	app := newApplication(t, map[string]int{"/flaky": 4, "/held": 1})
 	svc := serve(t, app, []string{"app", "flaky", "held"}, senders...)
 	events := map[string]string{}
@@ -339,6 +340,7 @@ func TestLibrariesAcceptADeliveryThatIsAnHourLate(t *testing.T) {
 // TestAQuickDeliveryCarriesTheSendersOwnSignature, byte for byte. On a machine
 // so slow that the signature ages on its way another event is tried.
 func TestAQuickDeliveryCarriesTheSendersOwnSignature(t *testing.T) {
+	t.Parallel()
 	app := newApplication(t, nil)
 	svc := serve(t, app, []string{"app"}, senders...)
 	for _, s := range senders {
@@ -376,6 +378,7 @@ func TestAQuickDeliveryCarriesTheSendersOwnSignature(t *testing.T) {
 
 // TestWithoutRenewalTheLibraryRefuses: what the renewal is for.
 func TestWithoutRenewalTheLibraryRefuses(t *testing.T) {
+	t.Parallel()
 	app := newApplication(t, nil)
 	never := sender{"stripe-never", "stripe", "whsec_of_stripe"}
 	svc := serve(t, app, []string{"app"}, never)
