@@ -83,8 +83,9 @@ var (
 var walls = []wall{
 	{"database/sql", []string{"weir/store"}, aboveConfig, "SQL stays behind the store, so that another engine can take its place"},
 	{"github.com/mattn/go-sqlite3", []string{"weir/store"}, aboveConfig, "the engine is cgo; the other packages build and test without a C compiler"},
-	{"github.com/go-chi/httprate", []string{"weir/ratelimit"}, above, "httprate has defaults that trust strangers' headers; ratelimit wraps them once"},
+	{"github.com/go-chi/httprate", []string{"weir/ratelimit"}, slices.Concat(above, []string{"weir/config"}), "httprate has defaults that trust strangers' headers; ratelimit wraps them once"},
 	{"github.com/kelseyhightower/envconfig", []string{"weir/config"}, aboveConfig, "settings are read and checked in one place"},
+	{"github.com/alecthomas/kong", nil, []string{"weir", "weir/cli"}, "commands are declared in one place, and nothing below knows how it was called"},
 	{"github.com/coreos/go-systemd", nil, []string{"weir"}, "sockets come from the real environment, which only main sees"},
 	{"weir/store/sqlite", nil, aboveConfig, "only the service and backup name an engine"},
 	{"weir/handler", nil, above, "packages are connected in service"},

@@ -1,82 +1,26 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"weir/config"
-	"weir/service/metrics"
 )
 
 // providerPages returns the text of each page of docs/providers by its name.
 func providerPages(t *testing.T) map[string]string {
 	t.Helper()
+	files, err := filepath.Glob("docs/providers/*.md")
+	if err != nil || len(files) < 11 {
+		t.Fatalf("%d pages, %v", len(files), err)
+	}
 	pages := map[string]string{}
-	for _, name := range []string{
-		"README", "github", "gitlab", "stripe", "shopify", "slack", "standard", "twilio", "discord", "meta", "zoom",
-	} {
-		text, err := os.ReadFile(filepath.Join("docs", "providers", name+".md"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages[name] = string(text)
+	for _, file := range files {
+		pages[strings.TrimSuffix(filepath.Base(file), ".md")] = read(t, file)
 	}
 	return pages
-}
-
-// TestProviderPagesAreLinked from the README and from their own index, and link
-// to what exists.
-func TestProviderPagesAreLinked(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages := providerPages(t)
-	files, err := filepath.Glob("docs/providers/*.md")
-	if err != nil || len(files) != len(pages) {
-		t.Errorf("%d files, want %d pages (%v)", len(files), len(pages), err)
-	}
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	for name, text := range pages {
-		if !strings.Contains(string(readme), "(docs/providers/"+name+".md)") {
-			t.Errorf("README.md does not link to %s", name)
-		}
-		if name != "README" && !strings.Contains(pages["README"], "("+name+".md)") {
-			t.Errorf("the index does not link to %s", name)
-		}
-		for _, found := range link.FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(found[1], "://") {
-				checkLink(t, filepath.Join("docs", "providers", name+".md"), found[1])
-			}
-		}
-	}
-}
-
-// TestProviderPagesNameSettingsThatExist, and metrics and schemes.
-func TestProviderPagesNameSettingsThatExist(t *testing.T) {
-	known := map[string]bool{}
-	for _, name := range config.Names() {
-		known[strings.Replace(name, "<NAME>_", "", 1)] = true
-	}
-	named := regexp.MustCompile(`WEIR_[A-Z0-9_]+`)
-	ofSource := regexp.MustCompile(`^WEIR_SOURCE_[A-Z0-9]+_`)
-	metric := regexp.MustCompile(`weir_[a-z_]+`)
-	for name, text := range providerPages(t) {
-		for _, setting := range named.FindAllString(text, -1) {
-			if !known[ofSource.ReplaceAllString(setting, "WEIR_SOURCE_")] {
-				t.Errorf("%s names %s, which does not exist", name, setting)
-			}
-		}
-		for _, word := range metric.FindAllString(text, -1) {
-			if !slices.ContainsFunc(metrics.Families(), func(f metrics.Family) bool { return f.Name == word }) {
-				t.Errorf("%s names the metric %s, which does not exist", name, word)
-			}
-		}
-	}
 }
 
 // TestProviderPagesHaveSettingsThatLoad, and tell the address that comes of
@@ -111,13 +55,15 @@ func TestProviderPagesHaveSettingsThatLoad(t *testing.T) {
 
 // TestProviderPagesTellTheDefaultsOfTheirSchemes where they speak of them.
 func TestProviderPagesTellTheDefaultsOfTheirSchemes(t *testing.T) {
-	pages := providerPages(t)
-	for _, scheme := range []string{"github", "gitlab", "stripe", "shopify", "slack", "standard", "twilio", "discord", "meta", "zoom"} {
+	for scheme, text := range providerPages(t) {
+		if scheme == "README" {
+			continue
+		}
 		timed := config.SignsTime(scheme)
-		if tells := strings.Contains(pages[scheme], "_TOLERANCE`"); tells != timed {
+		if tells := strings.Contains(text, "_TOLERANCE`"); tells != timed {
 			t.Errorf("%s: has a timestamp %t, its page tells the tolerance %t", scheme, timed, tells)
 		}
-		if untimed := strings.Contains(pages[scheme], "There is no timestamp"); untimed == timed {
+		if untimed := strings.Contains(text, "There is no timestamp"); untimed == timed {
 			t.Errorf("%s: has a timestamp %t, its page denies it %t", scheme, timed, untimed)
 		}
 	}
@@ -130,4 +76,18 @@ func fences(page, word string) []string {
 		blocks = append(blocks, found[1])
 	}
 	return blocks
+}
+
+// TestThreatModelTellsWhichSchemesHaveATime: those without one can be replayed.
+func TestThreatModelTellsWhichSchemesHaveATime(t *testing.T) {
+	rows := map[bool][]string{}
+	for _, scheme := range config.SchemeNames() {
+		rows[config.SignsTime(scheme)] = append(rows[config.SignsTime(scheme)], "`"+scheme+"`")
+	}
+	table := between(t, "docs/threat-model.md", "times")
+	for signed, label := range map[bool]string{true: "yes", false: "no"} {
+		if row := "| " + label + " | " + strings.Join(rows[signed], ", ") + " |"; !strings.Contains(table, row) {
+			t.Errorf("docs/threat-model.md lacks the row\n%s", row)
+		}
+	}
 }

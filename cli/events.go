@@ -2,9 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,107 +17,103 @@ import (
 	"weir/webhook/wording"
 )
 
-// eventsCall is a call of "weir events".
-type eventsCall struct {
-	query  url.Values
-	limit  int
-	json   bool
-	follow bool
+// eventsCmd is "weir events".
+type eventsCmd struct {
+	Source      string         `placeholder:"NAME" help:"Of this source."`
+	Key         string         `placeholder:"KEY" help:"With this id of the sender."`
+	State       *webhook.State `enum:"${states}" placeholder:"STATE" help:"With a delivery in this state: ${enum}."`
+	Destination string         `placeholder:"NAME" help:"With a delivery to this destination."`
+	Since       instant        `placeholder:"TIME" help:"Received from this time on, or since so long ago."`
+	Until       instant        `placeholder:"TIME" help:"Received before this time."`
+	Limit       int            `default:"50" placeholder:"N" help:"At most so many (${default})."`
+	Follow      bool           `help:"Go on with new events as they come in, oldest first."`
+	asking
 }
 
-// eventsCommand is "weir events".
-func eventsCommand(ctx context.Context, w Env, args []string) error {
-	call, err := parseEvents(w, args)
-	if err != nil {
-		return unlessHelped(err)
+// Help is shown by "weir help events".
+func (eventsCmd) Help() string {
+	return `Lists events, newest first, with the state of their deliveries. A time is one such as 2026-11-30T03:27:11Z or 2026-11-30, or how long ago, such as 90m or 7d.
+
+Examples:
+
+    weir events --source github --since 1d --state dead
+    weir events --follow --json | jq .key`
+}
+
+// Validate checks what the declaration cannot.
+func (c *eventsCmd) Validate() error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be at least 1")
 	}
-	return asOperator(w, func(c *client.Client) error {
-		l := listing{call: call, client: c, table: &eventTable{out: w.Stdout, json: call.json}, notes: w.Stderr}
-		if call.follow {
+	return nil
+}
+
+// Run lists the events.
+func (c *eventsCmd) Run(ctx context.Context, env Env) error {
+	return c.asOperator(env, func(api *client.Client) error {
+		l := &listing{eventsCmd: c, query: c.query(), client: api, out: env.Stdout, notes: env.Stderr}
+		if c.Follow {
 			return l.follow(ctx)
 		}
 		return l.newestFirst(ctx)
 	})
 }
 
-// parseEvents reads the flags.
-func parseEvents(w Env, args []string) (eventsCall, error) {
-	call := eventsCall{query: url.Values{}}
-	flags := newFlags("events")
-	for _, name := range []string{"source", "key", "state", "destination"} {
-		flags.Func(name, "", func(value string) error {
-			call.query.Set(name, value)
-			return checkFilter(name, value)
-		})
+// query returns the filter in the words of the API.
+func (c *eventsCmd) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"source": c.Source, "key": c.Key, "destination": c.Destination, "since": string(c.Since), "until": string(c.Until),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
-	for _, name := range []string{"since", "until"} {
-		flags.Func(name, "", func(value string) error {
-			at, err := instant(value, time.Now())
-			call.query.Set(name, at.UTC().Format(time.RFC3339Nano))
-			return err
-		})
+	if c.State != nil {
+		query.Set("state", string(*c.State))
 	}
-	flags.IntVar(&call.limit, "limit", webhook.DefaultPage, "")
-	flags.BoolVar(&call.json, "json", false, "")
-	flags.BoolVar(&call.follow, "follow", false, "")
-	if _, err := parse(w, flags, args, 0); err != nil {
-		return call, err
-	}
-	if call.limit < 1 {
-		return call, usagef("weir events: --limit wants a number of at least 1")
-	}
-	return call, nil
+	return query
 }
 
-// eventRow is one event and the JSON that the service gave for it.
-type eventRow struct {
-	client.Event
-	text json.RawMessage
-}
-
-// UnmarshalJSON keeps the text too.
-func (r *eventRow) UnmarshalJSON(text []byte) error {
-	r.text = slices.Clone(text)
-	return json.Unmarshal(text, &r.Event)
-}
-
-// eventTable prints events: as JSON, or as the rows of a table. Its head waits
-// for the first answer, so that it does not stand above an error.
-type eventTable struct {
-	out  io.Writer
-	json bool
-	rows int
-	head bool // is printed
+// listing goes through a list of events and prints them.
+type listing struct {
+	*eventsCmd
+	query  url.Values
+	client *client.Client
+	out    io.Writer
+	// notes is for what is no event.
+	notes io.Writer
+	head  bool // is printed
 }
 
 const eventLine = "%-36s  %-20s  %-16s  %-36s  %8s  %s\n"
 
-// begin prints the head, once.
-func (t *eventTable) begin() {
-	if !t.json && !t.head {
-		fmt.Fprintf(t.out, eventLine, "EVENT", "RECEIVED", "SOURCE", "KEY", "BYTES", "DELIVERIES")
+// begin prints the head of the table, once. It waits for the first answer, so
+// that it does not stand above an error.
+func (l *listing) begin() {
+	if !l.JSON && !l.head {
+		fmt.Fprintf(l.out, eventLine, "EVENT", "RECEIVED", "SOURCE", "KEY", "BYTES", "DELIVERIES")
 	}
-	t.head = true
+	l.head = true
 }
 
 // show prints an event.
-func (t *eventTable) show(e eventRow) error {
-	t.begin()
-	t.rows++
-	if t.json {
-		_, err := fmt.Fprintf(t.out, "%s\n", e.text)
-		return err
+func (l *listing) show(row event) error {
+	l.begin()
+	if l.JSON {
+		return printJSON(l.out, row)
 	}
+	e := row.value
 	key := wording.PlainLine(e.Key)
 	if e.Duplicates > 0 {
 		key += fmt.Sprintf(" ×%d", e.Duplicates+1)
 	}
-	_, err := fmt.Fprintf(t.out, eventLine, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
-		e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e.Event))
+	_, err := fmt.Fprintf(l.out, eventLine, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
+		e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e))
 	return err
 }
 
-// deliveriesOf tells in a few words how the deliveries of an event stand.
+// deliveriesOf shows the states of the deliveries of an event.
 func deliveriesOf(e client.Event) string {
 	var list []string
 	for _, d := range e.Deliveries {
@@ -132,34 +129,26 @@ func deliveriesOf(e client.Event) string {
 	return strings.Join(list, ", ")
 }
 
-// listing goes through a list of events.
-type listing struct {
-	call   eventsCall
-	client *client.Client
-	table  *eventTable
-	// notes is for what is no event.
-	notes io.Writer
-}
-
-// newestFirst prints the list as the service gives it.
-func (l listing) newestFirst(ctx context.Context) error {
-	if err := l.each(ctx, l.call.query, l.call.limit, l.table.show); err != nil {
-		return err
+// newestFirst prints the list as the service gives it. After a slip nothing is
+// found, which looks like good news: then the names are checked.
+func (l *listing) newestFirst(ctx context.Context) error {
+	err := l.each(ctx, l.query, l.Limit, l.show)
+	if err == nil && !l.head {
+		err = unknownNames(ctx, l.client, l.Source, l.Destination)
 	}
-	l.table.begin()
-	if l.table.rows == 0 {
-		warnUnknownNames(ctx, l.client, l.notes, namesIn(l.call.query))
+	if err == nil {
+		l.begin()
 	}
-	return nil
+	return err
 }
 
 // each reads page after page, up to so many events, and does something with
 // every event.
-func (l listing) each(ctx context.Context, query url.Values, most int, do func(eventRow) error) error {
-	asked := cloneValues(query)
+func (l *listing) each(ctx context.Context, query url.Values, most int, do func(event) error) error {
+	asked := maps.Clone(query)
 	for left := most; ; {
 		asked.Set("limit", strconv.Itoa(min(left, webhook.MaxPage)))
-		var list client.List[eventRow]
+		var list client.List[event]
 		if err := l.client.Get(ctx, "/v1/events?"+asked.Encode(), &list); err != nil {
 			return err
 		}
@@ -177,20 +166,129 @@ func (l listing) each(ctx context.Context, query url.Values, most int, do func(e
 }
 
 // fetch gathers what each finds, newest first.
-func (l listing) fetch(ctx context.Context, query url.Values, most int) ([]eventRow, error) {
-	var rows []eventRow
-	err := l.each(ctx, query, most, func(row eventRow) error {
+func (l *listing) fetch(ctx context.Context, query url.Values, most int) ([]event, error) {
+	var rows []event
+	err := l.each(ctx, query, most, func(row event) error {
 		rows = append(rows, row)
 		return nil
 	})
 	return rows, err
 }
 
-// cloneValues copies a query.
-func cloneValues(from url.Values) url.Values {
-	made := url.Values{}
-	for name, values := range from {
-		made[name] = slices.Clone(values)
+// The bounds of "weir events --follow".
+const (
+	eventsEvery = time.Second
+	// eventsOverlap is how far behind the newest event is looked again:
+	// events become visible in the order of their commits, not of receipt.
+	eventsOverlap = 5 * time.Second
+	// eventsMost bounds what one look may fetch.
+	eventsMost = 10_000
+)
+
+// follow prints the newest events, oldest of them first, and then each new one
+// until ctx ends. A service that cannot be asked for a while, as during a
+// restart, is asked again; only at the beginning is that an error.
+func (l *listing) follow(ctx context.Context) error {
+	seen := seenEvents{}
+	rows, err := l.newest(ctx, &seen)
+	if err != nil {
+		return unlessEnded(ctx, err)
 	}
-	return made
+	if len(rows) == 0 {
+		if err := unknownNames(ctx, l.client, l.Source, l.Destination); err != nil {
+			return err
+		}
+	}
+	l.begin()
+	tick := time.NewTicker(eventsEvery)
+	defer tick.Stop()
+	for away := false; ; {
+		for _, row := range slices.Backward(rows) {
+			if seen.add(row.value) {
+				if err := l.show(row); err != nil {
+					return err
+				}
+			}
+		}
+		seen.forget()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		rows, err = l.fetch(ctx, seen.after(l.query), eventsMost)
+		if err != nil && (ctx.Err() != nil || !passes(err)) {
+			return unlessEnded(ctx, err)
+		}
+		if err != nil {
+			rows = nil // the newest without what is before them would be a gap
+		}
+		if err != nil && !away {
+			fmt.Fprintf(l.notes, "weir: %v; trying again\n", err)
+		}
+		away = err != nil
+	}
+}
+
+// newest fetches the events to begin with. What is behind them in the list is
+// not new, though the next look finds it again.
+func (l *listing) newest(ctx context.Context, seen *seenEvents) ([]event, error) {
+	rows, err := l.fetch(ctx, l.query, l.Limit)
+	if err != nil || len(rows) < l.Limit {
+		return rows, err
+	}
+	newest := seenEvents{newest: rows[0].value.ReceivedAt}
+	again, err := l.fetch(ctx, newest.after(l.query), eventsMost)
+	last := slices.IndexFunc(again, func(row event) bool { return row.value.ID == rows[len(rows)-1].value.ID })
+	if last >= 0 {
+		for _, row := range again[last+1:] {
+			seen.add(row.value)
+		}
+	}
+	return rows, err
+}
+
+// unlessEnded is nil for an error that comes of a stop.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// seenEvents remembers which of the newest events were printed.
+type seenEvents struct {
+	ids    map[webhook.ID]time.Time
+	newest time.Time
+}
+
+// add reports whether an event is new.
+func (s *seenEvents) add(e client.Event) bool {
+	if _, known := s.ids[e.ID]; known {
+		return false
+	}
+	if s.ids == nil {
+		s.ids = map[webhook.ID]time.Time{}
+	}
+	s.ids[e.ID] = e.ReceivedAt
+	if e.ReceivedAt.After(s.newest) {
+		s.newest = e.ReceivedAt
+	}
+	return true
+}
+
+// forget drops the events that are too old to come again.
+func (s *seenEvents) forget() {
+	maps.DeleteFunc(s.ids, func(_ webhook.ID, at time.Time) bool {
+		return at.Before(s.newest.Add(-2 * eventsOverlap))
+	})
+}
+
+// after returns a query for what may have come since.
+func (s *seenEvents) after(query url.Values) url.Values {
+	asked := maps.Clone(query)
+	if !s.newest.IsZero() {
+		asked.Set("since", s.newest.Add(-eventsOverlap).UTC().Format(time.RFC3339Nano))
+	}
+	return asked
 }

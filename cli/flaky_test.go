@@ -18,8 +18,8 @@ import (
 	"weir/flaky"
 )
 
-// flakyWorld is a world that can listen, and hands over what is printed.
-func flakyWorld(stdout, stderr io.Writer) Env {
+// flakyEnv is an environment that can listen, and hands over what is printed.
+func flakyEnv(stdout, stderr io.Writer) Env {
 	return Env{Stdout: stdout, Stderr: stderr, Listen: (&net.ListenConfig{}).Listen}
 }
 
@@ -31,7 +31,7 @@ func TestFlakyServesUntilItsContextEnds(t *testing.T) {
 	var running sync.WaitGroup
 	var ended error
 	running.Go(func() {
-		ended = flakyCommand(ctx, flakyWorld(printed, &log), []string{"--addr", "127.0.0.1:0", "--fail-first", "1", "--status", "hang"})
+		ended = Run(ctx, flakyEnv(printed, &log), []string{"flaky", "--addr", "127.0.0.1:0", "--fail-first", "1", "--status", "hang"})
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url, found := strings.CutPrefix(strings.TrimSpace(line), "flaky listens on ")
@@ -114,11 +114,16 @@ func TestFlakyFlagsMakeTheRules(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			call, err := parseFlaky(strings.Fields(test.args), io.Discard)
+			var printed bytes.Buffer
+			args := append([]string{"flaky", "--print"}, strings.Fields(test.args)...)
+			if err := Run(t.Context(), flakyEnv(&printed, io.Discard), args); err != nil {
+				t.Fatal(err)
+			}
+			got, err := flaky.Parse(printed.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, call.script.Rules); diff != "" {
+			if diff := cmp.Diff(test.want, got.Rules); diff != "" {
 				t.Errorf("rules (-want +got):\n%s", diff)
 			}
 		})
@@ -135,7 +140,7 @@ func TestFlakyRefusesWrongArgumentsAsUsage(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			fields := append([]string{"--addr", "127.0.0.1:0"}, strings.Fields(args)...)
-			err := flakyCommand(ctx, flakyWorld(io.Discard, io.Discard), fields)
+			err := Run(ctx, flakyEnv(io.Discard, io.Discard), append([]string{"flaky"}, fields...))
 			if !errors.As(err, new(usageError)) {
 				t.Errorf("error %v, want one of usage", err)
 			}
@@ -145,7 +150,7 @@ func TestFlakyRefusesWrongArgumentsAsUsage(t *testing.T) {
 
 func TestFlakyPrintsAScriptThatItReads(t *testing.T) {
 	var printed bytes.Buffer
-	if err := flakyCommand(t.Context(), flakyWorld(&printed, io.Discard), []string{"--script", "daily-quota", "--print"}); err != nil {
+	if err := Run(t.Context(), flakyEnv(&printed, io.Discard), []string{"flaky", "--script", "daily-quota", "--print"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := flaky.Parse(printed.Bytes())
@@ -163,7 +168,7 @@ func TestFlakyPrintsAScriptThatItReads(t *testing.T) {
 
 func TestFlakyHelpIsNoError(t *testing.T) {
 	var help bytes.Buffer
-	if err := flakyCommand(t.Context(), flakyWorld(io.Discard, &help), []string{"-h"}); err != nil || !strings.Contains(help.String(), "outage-then-cap") {
+	if err := Run(t.Context(), flakyEnv(&help, io.Discard), []string{"flaky", "-h"}); err != nil || !strings.Contains(help.String(), "outage-then-cap") {
 		t.Errorf("%v\n%s", err, help.String())
 	}
 }

@@ -81,7 +81,7 @@ func follow(t *testing.T, limit int, keys ...string) *following {
 	f.stop = stop
 	var calling sync.WaitGroup
 	calling.Go(func() {
-		f.ended <- eventsCommand(ctx, w, []string{"--follow", "--json", "--limit", fmt.Sprint(limit)})
+		f.ended <- Run(ctx, w, []string{"events", "--follow", "--json", "--limit", fmt.Sprint(limit)})
 	})
 	t.Cleanup(func() { stop(); calling.Wait() })
 	return f

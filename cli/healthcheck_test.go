@@ -30,7 +30,7 @@ func checked(t *testing.T, status int, environ ...string) (string, error) {
 		dialled = address
 		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
 	}}
-	err := healthcheckCommand(context.Background(), w, nil)
+	err := Run(context.Background(), w, []string{"healthcheck"})
 	close(paths)
 	for path := range paths {
 		if path != "/healthz" {
@@ -66,7 +66,7 @@ func TestHealthcheckAsksWhereTheServiceListens(t *testing.T) {
 
 func TestHealthcheckRefusesAWrongAddress(t *testing.T) {
 	for _, environ := range [][]string{{"WEIR_ADDR=nowhere"}, {"PORT=x"}} {
-		err := healthcheckCommand(context.Background(), Env{Environ: environ, Stdout: io.Discard}, nil)
+		err := Run(context.Background(), Env{Environ: environ, Stdout: io.Discard}, []string{"healthcheck"})
 		if status := ExitStatus(err, io.Discard); status != ExitUsage {
 			t.Errorf("%v: %v, status %d", environ, err, status)
 		}
@@ -79,7 +79,7 @@ func TestHealthcheckWaitsThreeSeconds(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}
-		err := healthcheckCommand(context.Background(), w, nil)
+		err := Run(context.Background(), w, []string{"healthcheck"})
 		if err == nil || !strings.Contains(err.Error(), "no answer within 3s") {
 			t.Errorf("got %v", err)
 		}
@@ -88,14 +88,14 @@ func TestHealthcheckWaitsThreeSeconds(t *testing.T) {
 
 func TestVersionIsOneLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := versionCommand(context.Background(), Env{Version: "devel", Stdout: &out}, nil); err != nil {
+	if err := Run(context.Background(), Env{Version: "devel", Stdout: &out}, []string{"version"}); err != nil {
 		t.Fatal(err)
 	}
 	line := out.String()
 	if !strings.HasPrefix(line, "weir ") || strings.Count(line, "\n") != 1 || !strings.Contains(line, runtime.Version()) {
 		t.Errorf("got %q", line)
 	}
-	if err := versionCommand(context.Background(), Env{Version: "devel", Stdout: &out}, []string{"x"}); !errors.As(err, new(usageError)) {
+	if err := Run(context.Background(), Env{Version: "devel", Stdout: &out}, []string{"version", "x"}); !errors.As(err, new(usageError)) {
 		t.Errorf("an argument: %v", err)
 	}
 }

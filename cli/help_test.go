@@ -25,7 +25,7 @@ func written(t *testing.T, write func(io.Writer) error) string {
 }
 
 func TestHelpListsEverySetting(t *testing.T) {
-	page := written(t, printHelp)
+	page := written(t, printSettings)
 	for _, g := range config.Groups() {
 		for _, v := range g.List {
 			if !strings.Contains(page, "  "+v.Key+config.Star(v)+"\n") || !strings.Contains(page, "default: "+v.Fallback()) {
@@ -55,7 +55,7 @@ func TestEveryCommandHasItsHelp(t *testing.T) {
 		if err != nil || help.String() != flag.String() {
 			t.Errorf("weir help %s: %v\n%s\nweir %s -h:\n%s", c.Name, err, help.String(), c.Name, flag.String())
 		}
-		if c.Name != "version" && !strings.Contains(help.String(), "usage: weir ") {
+		if c.Name != "version" && !strings.Contains(help.String(), "Usage: weir ") {
 			t.Errorf("weir help %s tells nothing more than\n%s", c.Name, help.String())
 		}
 	}

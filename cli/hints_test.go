@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // deafAddress returns an address at which nobody listens any more.
@@ -68,9 +69,9 @@ func TestWrongCallsAreToldInWords(t *testing.T) {
 	}{
 		{"a length without a unit", []string{"send", "github", "--wait", "5"}, "want a unit"},
 		{"a length that is none", []string{"send", "github", "--wait", "soon"}, "want a duration with a unit"},
-		{"an argument where none is taken", []string{"events", "x"}, "weir events takes no arguments but its flags, and 1 are given"},
-		{"two where one is taken", []string{"status", "a", "b"}, "weir status takes at most 1 argument, and 2 are given"},
-		{"three where two are taken", []string{"send", "a", "b", "c"}, "weir send takes at most 2 arguments, and 3 are given"},
+		{"an argument where none is taken", []string{"events", "x"}, "events: unexpected argument x; see weir help events"},
+		{"two where one is taken", []string{"status", "a", "b"}, "status: unexpected argument b; see weir help status"},
+		{"three where two are taken", []string{"send", "a", "b", "c"}, "send: unexpected argument c; see weir help send"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			w := quietEnv(io.Discard)
@@ -81,8 +82,8 @@ func TestWrongCallsAreToldInWords(t *testing.T) {
 			}
 		})
 	}
-	var call sendCall
-	if err := call.setWait("0"); err != nil || call.wait != 0 {
+	length := wait(time.Second)
+	if err := length.UnmarshalText([]byte("0")); err != nil || length != 0 {
 		t.Errorf("0 needs no unit: %v", err)
 	}
 }
@@ -105,7 +106,7 @@ func TestAnAddressInUseTellsWhereAnotherIsSet(t *testing.T) {
 	defer listener.Close()
 	w := quietEnv(io.Discard)
 	w.Environ = environ("WEIR_ADDR="+listener.Addr().String(), "WEIR_DATABASE="+filepath.Join(t.TempDir(), "weir.db"))
-	err = serveCommand(t.Context(), w, nil)
+	err = Run(t.Context(), w, []string{"serve"})
 	if ExitStatus(err, io.Discard) != ExitFailure || !strings.Contains(err.Error(), "(WEIR_ADDR or PORT sets another address)") {
 		t.Errorf("got %v", err)
 	}

@@ -24,13 +24,13 @@ func TestFiltersRefuseWordsThatAreNone(t *testing.T) {
 		w := quietEnv(io.Discard)
 		w.Environ = []string{"WEIR_API_TOKEN=" + testToken}
 		err := Run(t.Context(), w, args)
-		if ExitStatus(err, io.Discard) != ExitUsage || !strings.Contains(err.Error(), "want one of") {
+		if ExitStatus(err, io.Discard) != ExitUsage || !strings.Contains(err.Error(), "must be one of") {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
 }
 
-// A name that is not configured finds nothing: that is told, beside the answer.
+// A name that is not configured finds nothing: that is an error of the call.
 func TestFiltersTellOfNamesThatAreNotThere(t *testing.T) {
 	s := serveFor(t, flaky.Script{})
 	for _, c := range []struct {
@@ -38,22 +38,20 @@ func TestFiltersTellOfNamesThatAreNotThere(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"redeliver: a destination", []string{"redeliver", "--filter", "destination=nope"}, "weir: no destination nope; there is default\n"},
-		{"redeliver: a source", []string{"redeliver", "--filter", "state=dead,source=gitbub"}, "weir: no source gitbub; there is github\n"},
+		{"redeliver: a destination", []string{"redeliver", "--filter", "destination=nope"}, "weir: there is no destination \"nope\"; there is default\n"},
+		{"redeliver: a source", []string{"redeliver", "--filter", "state=dead,source=gitbub"}, "weir: there is no source \"gitbub\"; there is github\n"},
 		{"redeliver: known ones", []string{"redeliver", "--filter", "destination=default,source=github"}, ""},
-		{"events: a source", []string{"events", "--source", "nope"}, "weir: no source nope; there is github\n"},
-		{"events: a destination", []string{"events", "--json", "--destination", "nope"}, "weir: no destination nope; there is default\n"},
+		{"events: a source", []string{"events", "--source", "nope"}, "weir: there is no source \"nope\"; there is github\n"},
+		{"events: a destination", []string{"events", "--json", "--destination", "nope"}, "weir: there is no destination \"nope\"; there is default\n"},
 		{"events: none yet", []string{"events"}, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			var notes bytes.Buffer
-			w := s.world
+			w := s.env
 			w.Stderr = &notes
-			if err := Run(t.Context(), w, c.args); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, notes.String()); diff != "" {
-				t.Error(diff)
+			status := ExitStatus(Run(t.Context(), w, c.args), &notes)
+			if diff := cmp.Diff(c.want, notes.String()); diff != "" || (status == ExitUsage) != (c.want != "") {
+				t.Errorf("status %d: %s", status, diff)
 			}
 		})
 	}
@@ -87,7 +85,7 @@ func TestRedeliverCountsWhatCanBeSentAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, out, "matching deliveries: 2", "nothing was sent; with --yes they are")
+	says(t, out, "matching deliveries: 2", "dry run; add --yes to redeliver")
 }
 
 // What waits is not "pending again": it is told what it waits for.
@@ -100,7 +98,7 @@ func TestRedeliverOfWhatWaitsSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, out, "to default is pending already, and is left so: waits for auth (it refuses our credentials)")
+	says(t, out, "to default is pending already, and is left so: waits for auth (it rejects weir's credentials)")
 	for _, filter := range []string{"state=pending", "waiting_for=auth"} {
 		out, err = s.call(t, "redeliver", "--yes", "--filter", filter)
 		if err != nil {
@@ -118,7 +116,7 @@ func TestEventsPrintsNoHeadBeforeAnError(t *testing.T) {
 		var out bytes.Buffer
 		w := quietEnv(&out)
 		w.Environ = []string{"WEIR_URL=" + server.URL, "WEIR_API_TOKEN=" + testToken}
-		if err := eventsCommand(t.Context(), w, args); err == nil || out.Len() > 0 {
+		if err := Run(t.Context(), w, append([]string{"events"}, args...)); err == nil || out.Len() > 0 {
 			t.Errorf("%v: %v, printed %q", args, err, &out)
 		}
 	}

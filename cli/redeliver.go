@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,117 +14,111 @@ import (
 	"weir/webhook"
 )
 
-// redeliverCall is a call of "weir redeliver".
-type redeliverCall struct {
-	id          webhook.ID
-	destination string
-	filter      map[string]string // nil names one delivery
-	force       bool
-	yes         bool
+// redeliverCmd is "weir redeliver": of one delivery, or of all that match.
+type redeliverCmd struct {
+	ID          string `arg:"" optional:"" help:"The event: its id, or the sender's own id of it."`
+	Destination string `arg:"" optional:"" help:"The destination of the delivery."`
+	Filter      filter `placeholder:"NAME=VALUE,…" help:"Every delivery that matches: state, reason, waiting_for, destination, source, since, until. Without a state, what is dead."`
+	Force       bool   `help:"Also send what was delivered, or was too large."`
+	Yes         bool   `help:"Redeliver what matches the filter; without it, only count."`
+	asking
 }
 
-// redeliverCommand is "weir redeliver": of one delivery, or of all that match.
-func redeliverCommand(ctx context.Context, w Env, args []string) error {
-	call, err := parseRedeliver(w, args)
-	if err != nil {
-		return unlessHelped(err)
-	}
-	return asOperator(w, func(c *client.Client) error {
-		if call.filter == nil {
-			return redeliverOne(ctx, c, w.Stdout, call)
-		}
-		found, err := redeliverMany(ctx, c, w.Stdout, call)
-		if err == nil && found == 0 {
-			warnUnknownNames(ctx, c, w.Stderr, call.filter)
-		}
-		return err
-	})
+// Help is shown by "weir help redeliver".
+func (redeliverCmd) Help() string {
+	return `Sends the same event id and the same bytes, with a fresh allowance of attempts and a fresh age. The gates of the destination keep the pace.
+
+Examples:
+
+    weir redeliver 72d3162e-cc78-11e3 crm
+    weir redeliver --filter state=dead,reason=rejected,destination=crm,since=1d
+    weir redeliver --filter state=dead --yes`
 }
 
-// parseRedeliver reads the arguments of both forms.
-func parseRedeliver(w Env, args []string) (redeliverCall, error) {
-	var call redeliverCall
-	flags := newFlags("redeliver")
-	flags.BoolVar(&call.force, "force", false, "")
-	flags.BoolVar(&call.yes, "yes", false, "")
-	flags.Func("filter", "", func(text string) (err error) {
-		call.filter, err = parseFilter(text)
-		return err
-	})
-	given, err := parse(w, flags, args, 2)
-	if err != nil {
-		return call, err
-	}
+// Validate checks what the declaration cannot.
+func (c *redeliverCmd) Validate() error {
 	switch {
-	case call.filter != nil && len(given) > 0:
-		return call, usagef("weir redeliver: either name one delivery or give a filter")
-	case call.filter != nil:
-		return call, nil
-	case len(given) != 2:
-		return call, usagef("weir redeliver: name an event and a destination, or give --filter; see weir help redeliver")
+	case c.Filter != nil && c.ID != "":
+		return errors.New("either name one delivery or give a filter")
+	case c.Filter == nil && c.Destination == "":
+		return errors.New("name an event and a destination, or give --filter")
 	}
-	call.destination = given[1]
-	if call.id, err = webhook.ParseID(given[0]); err != nil {
-		return call, usagef("weir redeliver: %q is not the id of an event; weir status KEY shows it", given[0])
-	}
-	return call, nil
+	return nil
 }
 
-// parseFilter reads name=value pairs between commas. The service knows which
-// names there are; times may also be told as how long ago.
-func parseFilter(text string) (map[string]string, error) {
-	filter := map[string]string{}
-	for part := range strings.SplitSeq(text, ",") {
+// Run sends one delivery, or all that match.
+func (c *redeliverCmd) Run(ctx context.Context, env Env) error {
+	return c.asOperator(env, func(api *client.Client) error {
+		if c.Filter == nil {
+			return c.one(ctx, api, env.Stdout)
+		}
+		found, err := c.many(ctx, api, env.Stdout)
+		if err == nil && found == 0 {
+			return unknownNames(ctx, api, c.Filter["source"], c.Filter["destination"])
+		}
+		return err
+	})
+}
+
+// filter is a selection of deliveries in the words of the API.
+type filter map[string]string
+
+// UnmarshalText reads name=value pairs between commas. The service knows which
+// names there are; times may also be how long ago.
+func (f *filter) UnmarshalText(text []byte) error {
+	closed := map[string]string{
+		"state": list(webhook.States()), "reason": list(webhook.DeadReasons()), "waiting_for": list(webhook.WaitingFors()),
+	}
+	made := filter{}
+	for part := range strings.SplitSeq(string(text), ",") {
 		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
 		if !found || name == "" || value == "" {
-			return nil, errors.New("want a form like state=dead,reason=rejected")
+			return errors.New("must have a form like state=dead,reason=rejected")
 		}
 		if name == "since" || name == "until" {
-			at, err := instant(value, time.Now())
-			if err != nil {
-				return nil, err
+			var at instant
+			if err := at.UnmarshalText([]byte(value)); err != nil {
+				return fmt.Errorf("%s %w", name, err)
 			}
-			value = at.UTC().Format(time.RFC3339Nano)
+			value = string(at)
 		}
-		if err := checkFilter(name, value); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		// A word that the service would not know is a wrong call.
+		if words, closed := closed[name]; closed && !slices.Contains(strings.Split(words, ", "), value) {
+			return fmt.Errorf("%s must be one of %s", name, words)
 		}
-		if _, twice := filter[name]; twice {
-			return nil, fmt.Errorf("%s is given twice", name)
+		if _, twice := made[name]; twice {
+			return fmt.Errorf("%s is given twice", name)
 		}
-		filter[name] = value
+		made[name] = value
 	}
-	return filter, nil
+	*f = made
+	return nil
 }
 
-// redeliverOne makes one delivery pending again. Nothing happens to one that is
-// pending: then that is said, and what it waits for.
-func redeliverOne(ctx context.Context, c *client.Client, out io.Writer, call redeliverCall) error {
-	var event client.Event
-	if err := c.Get(ctx, "/v1/events/"+call.id.String(), &event); err != nil {
-		return err
-	}
-	for _, d := range event.Deliveries {
-		if d.Destination == call.destination && d.State == webhook.Pending {
-			_, err := fmt.Fprintf(out, "%s to %s is pending already, and is left so: %s\n",
-				call.id, call.destination, standing(d, time.Now()))
-			return err
-		}
-	}
-	path := fmt.Sprintf("/v1/events/%s/deliveries/%s/redeliver", call.id, url.PathEscape(call.destination))
-	var changed struct {
-		State webhook.State `json:"state"`
-	}
-	err := c.Post(ctx, path, client.Exchange{Body: map[string]bool{"force": call.force}, Into: &changed})
+// one makes one delivery pending again. Nothing happens to one that is pending:
+// then that is said, and what it waits for.
+func (c *redeliverCmd) one(ctx context.Context, api *client.Client, out io.Writer) error {
+	e, d, err := findDelivery(ctx, api, c.ID, c.Destination)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s to %s is %s again; weir status %s shows what becomes of it\n",
-		call.id, call.destination, changed.State, call.id)
+	if d.State == webhook.Pending && !c.JSON {
+		_, err := fmt.Fprintf(out, "%s to %s is pending already, and is left so: %s\n", e.ID, c.Destination, standing(d, time.Now()))
+		return err
+	}
+	var changed kept[client.Delivery]
+	err = api.Post(ctx, deliveryPath(e.ID, c.Destination, "redeliver"), map[string]bool{"force": c.Force}, &changed)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(out, changed)
+	}
+	_, err = fmt.Fprintf(out, "%s to %s is %s again; weir status %s shows its delivery\n", e.ID, c.Destination, changed.value.State, e.ID)
 	return err
 }
 
-// bulkAsk and bulkAnswer are those of POST /v1/redeliver.
+// bulkAsk and bulkAnswer are the bodies of POST /v1/redeliver.
 type bulkAsk struct {
 	Filter map[string]string `json:"filter"`
 	DryRun bool              `json:"dry_run"`
@@ -132,56 +126,67 @@ type bulkAsk struct {
 }
 
 type bulkAnswer struct {
+	DryRun      bool `json:"dry_run"`
 	Matched     int  `json:"matched"`
 	Redelivered int  `json:"redelivered"`
 	Skipped     int  `json:"skipped"`
 	More        bool `json:"more"`
 }
 
-// redeliverMany counts what matches and, when told to, sends it again, in as
-// many steps as the service needs. It returns how many match.
-func redeliverMany(ctx context.Context, c *client.Client, out io.Writer, call redeliverCall) (int, error) {
-	ask := bulkAsk{Filter: call.filter, DryRun: true, Force: call.force}
+// many counts what matches and, with --yes, sends it again, in as many steps as
+// the service needs. It returns how many match.
+func (c *redeliverCmd) many(ctx context.Context, api *client.Client, out io.Writer) (int, error) {
+	say := out
+	if c.JSON {
+		say = io.Discard
+	}
+	ask := bulkAsk{Filter: c.Filter, DryRun: true, Force: c.Force}
 	var count bulkAnswer
-	if err := c.Post(ctx, "/v1/redeliver", client.Exchange{Body: ask, Into: &count}); err != nil {
+	if err := api.Post(ctx, "/v1/redeliver", ask, &count); err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(out, "matching deliveries: %s\n", atLeast(count))
-	switch sendable := count.Matched - count.Skipped; {
+	fmt.Fprintf(say, "matching deliveries: %s\n", atLeast(count))
+	sendable := count.Matched - count.Skipped
+	switch {
 	case count.Matched == 0:
-		return 0, nil
-	case call.waits():
-		_, err := fmt.Fprintln(out, "they are pending already: nothing is to be sent again")
-		return count.Matched, err
+	case c.Filter.pending():
+		fmt.Fprintln(say, "they are pending already: nothing is to be sent again")
 	case sendable == 0 && !count.More:
-		_, err := fmt.Fprintln(out, "none can be sent again: delivered or too large, they need --force")
-		return count.Matched, err
-	case count.Skipped > 0:
-		fmt.Fprintf(out, "%d of them are delivered or too large, and need --force\n", count.Skipped)
+		fmt.Fprintln(say, "none can be sent again: delivered or too large, they need --force")
+	default:
+		if count.Skipped > 0 {
+			fmt.Fprintf(say, "%d of them are delivered or too large, and need --force\n", count.Skipped)
+		}
+		if !c.Yes {
+			fmt.Fprintln(say, "dry run; add --yes to redeliver")
+			break
+		}
+		ask.DryRun = false
+		if err := redeliverAll(ctx, api, say, ask, &count); err != nil {
+			return count.Matched, err
+		}
 	}
-	if !call.yes {
-		_, err := fmt.Fprintln(out, "nothing was sent; with --yes they are")
-		return count.Matched, err
+	if c.JSON {
+		return count.Matched, printJSON(out, count)
 	}
-	ask.DryRun = false
-	return count.Matched, redeliverAll(ctx, c, out, ask)
+	return count.Matched, nil
 }
 
-// waits reports whether the filter selects what is pending.
-func (c redeliverCall) waits() bool {
-	return c.filter["state"] == string(webhook.Pending) || c.filter["waiting_for"] != ""
+// pending reports whether the filter selects what is pending.
+func (f filter) pending() bool {
+	return f["state"] == string(webhook.Pending) || f["waiting_for"] != ""
 }
 
-// redeliverAll asks until nothing more matches.
-func redeliverAll(ctx context.Context, c *client.Client, out io.Writer, ask bulkAsk) error {
-	for sent := 0; ; {
+// redeliverAll asks until nothing more matches, and adds up what was done.
+func redeliverAll(ctx context.Context, api *client.Client, say io.Writer, ask bulkAsk, sum *bulkAnswer) error {
+	for *sum = (bulkAnswer{}); ; {
 		var done bulkAnswer
-		if err := c.Post(ctx, "/v1/redeliver", client.Exchange{Body: ask, Into: &done}); err != nil {
+		if err := api.Post(ctx, "/v1/redeliver", ask, &done); err != nil {
 			return err
 		}
-		sent += done.Redelivered
-		fmt.Fprintf(out, "%d are pending again, %d were skipped by their state\n", sent, done.Skipped)
-		// Without progress the same would match for ever.
+		sum.Matched, sum.Redelivered, sum.Skipped, sum.More = sum.Matched+done.Matched, sum.Redelivered+done.Redelivered, sum.Skipped+done.Skipped, done.More
+		fmt.Fprintf(say, "%d are pending again, %d were skipped by their state\n", sum.Redelivered, done.Skipped)
+		// Without progress the same would match forever.
 		if !done.More || done.Redelivered == 0 {
 			return nil
 		}

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -14,6 +14,8 @@ import (
 
 	"weir/cli/client"
 	"weir/config"
+	"weir/signature"
+	"weir/webhook"
 )
 
 // The bounds of "weir send".
@@ -22,95 +24,71 @@ const (
 	maxSendBody = 25 << 20 // bytes: the most that a source may be set to take
 )
 
-// sendCall is a call of "weir send".
-type sendCall struct {
-	source  string
-	body    []byte // nil is the sample
-	id      string
-	url     string
-	headers []string
-	count   int
-	repeat  int
-	wait    time.Duration
+// sendCmd is "weir send".
+type sendCmd struct {
+	Source string       `arg:"" help:"The source to send as."`
+	File   string       `arg:"" optional:"" help:"The body; - is standard input. Without it, a sample event."`
+	ID     string       `help:"The sender's own id of the event; else a new one." placeholder:"ID"`
+	Header []headerLine `sep:"none" placeholder:"'NAME: VALUE'" help:"A header to add or replace; may be given again."`
+	Count  int          `default:"1" placeholder:"N" help:"Send so many different events (${default})."`
+	Repeat int          `placeholder:"N" help:"Send each so many more times, as senders do that have not seen the answer."`
+	Wait   wait         `default:"10s" placeholder:"DURATION" help:"Follow the deliveries for so long (${default})."`
+	asking
 }
 
-// sendCommand is "weir send": it signs an event as the provider would, posts
-// it, and prints what becomes of it.
-func sendCommand(ctx context.Context, w Env, args []string) error {
-	call, err := parseSend(w, args)
-	if err != nil {
-		return unlessHelped(err)
+// Help is shown by "weir help send".
+func (sendCmd) Help() string {
+	return `Signs an event as the sender of SOURCE would, with the settings that the service runs with (scheme and secret of the source), posts it, and, with WEIR_API_TOKEN, follows its deliveries.
+
+Exit status: 0 stored (and delivered or waiting), 1 refused or dead, 2 usage.
+
+Examples:
+
+    weir send github
+    weir send github push.json --header 'X-GitHub-Event: push'
+    weir send stripe --count 100 --repeat 1 --json`
+}
+
+// Validate refuses numbers out of bounds.
+func (c *sendCmd) Validate() error {
+	switch {
+	case c.Count < 1 || c.Count > maxSend:
+		return fmt.Errorf("--count must be from 1 to %d", maxSend)
+	case c.Repeat < 0 || c.Repeat > maxSend:
+		return fmt.Errorf("--repeat must be from 0 to %d", maxSend)
 	}
-	from, err := config.LoadSender(w.Environ, call.source)
+	return nil
+}
+
+// Run signs the event as the provider would, posts it, and follows its delivery.
+func (c *sendCmd) Run(ctx context.Context, env Env) error {
+	var body []byte
+	if c.File != "" {
+		var err error
+		if body, err = readBody(env.Stdin, c.File); err != nil {
+			return err
+		}
+	}
+	from, err := config.LoadSender(env.Environ, c.Source)
 	if err != nil {
 		return err
 	}
-	if call.url != "" {
-		from.Client.URL, from.Client.URLFrom = strings.TrimRight(call.url, "/"), "--url"
-	}
-	s := sending{call: call, from: from, client: client.New(clientOf(w, from.Client)), out: w.Stdout}
+	s := sending{sendCmd: *c, body: body, from: from, client: c.client(env, from.Client), out: env.Stdout}
 	defer s.client.Close()
 	return s.run(ctx)
 }
 
-// parseSend reads the arguments, and the body from its file.
-func parseSend(w Env, args []string) (sendCall, error) {
-	var call sendCall
-	flags := newFlags("send")
-	flags.StringVar(&call.id, "id", "", "")
-	flags.StringVar(&call.url, "url", "", "")
-	flags.IntVar(&call.count, "count", 1, "")
-	flags.IntVar(&call.repeat, "repeat", 0, "")
-	call.wait = 10 * time.Second
-	flags.Func("wait", "", call.setWait)
-	flags.Func("header", "", func(line string) error {
-		if !isHeader(line) {
-			return errors.New("want a form like 'X-GitHub-Event: push'")
-		}
-		call.headers = append(call.headers, line)
-		return nil
-	})
-	given, err := parse(w, flags, args, 2)
-	if err != nil {
-		return call, err
-	}
-	if len(given) == 0 {
-		return call, usagef("weir send: name the source to send as; see weir help send")
-	}
-	call.source = given[0]
-	if len(given) == 2 {
-		if call.body, err = readBody(w.Stdin, given[1]); err != nil {
-			return call, err
-		}
-	}
-	return call, call.check()
-}
-
-// check refuses figures out of bounds.
-func (c sendCall) check() error {
-	switch target, err := url.Parse(c.url); {
-	case c.url != "" && (err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https"):
-		return usagef("weir send: --url wants an address such as http://127.0.0.1:8080")
-	case c.count < 1 || c.count > maxSend:
-		return usagef("weir send: --count wants a number from 1 to %d", maxSend)
-	case c.repeat < 0 || c.repeat > maxSend:
-		return usagef("weir send: --repeat wants a number from 0 to %d", maxSend)
-	}
-	return nil
-}
-
-// setWait reads a length as the settings do; that 0 has no unit leaves nothing
+// wait is a duration as the settings have it; that 0 has no unit leaves nothing
 // open.
-func (c *sendCall) setWait(text string) error {
-	if text == "0" {
-		text = "0s"
+type wait time.Duration
+
+// UnmarshalText reads a duration.
+func (w *wait) UnmarshalText(text []byte) error {
+	if string(text) == "0" {
+		*w = 0
+		return nil
 	}
-	var wait config.Duration
-	if err := wait.Decode(text); err != nil {
-		return err
-	}
-	c.wait = time.Duration(wait)
-	return nil
+	return (*config.Duration)(w).Decode(string(text))
 }
 
 // readBody reads a file, or standard input for -.
@@ -119,32 +97,32 @@ func readBody(stdin io.Reader, path string) ([]byte, error) {
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, usagef("open what to send: %w", err)
+			return nil, usagef("send: open what to send: %w", err)
 		}
 		defer file.Close()
 		from = file
 	}
 	body, err := io.ReadAll(io.LimitReader(from, maxSendBody+1))
 	if err != nil {
-		return nil, usagef("read what to send: %w", err)
+		return nil, usagef("send: read what to send: %w", err)
 	}
 	if len(body) > maxSendBody {
-		return nil, usagef("what to send is larger than %s, the most that any source takes", config.ByteSize(maxSendBody))
+		return nil, usagef("send: the body is larger than %s, the most that any source takes", config.ByteSize(maxSendBody))
 	}
 	return body, nil
 }
 
 // ids returns the sender's ids of the events to send.
-func (c sendCall) ids() []string {
-	id := c.id
+func (c sendCmd) ids() []string {
+	id := c.ID
 	if id == "" {
 		id = "send-" + strings.ToLower(rand.Text()[:16])
 	}
-	if c.count == 1 {
+	if c.Count == 1 {
 		return []string{id}
 	}
 	var ids []string
-	for i := range c.count {
+	for i := range c.Count {
 		ids = append(ids, id+"-"+strconv.Itoa(i+1))
 	}
 	return ids
@@ -158,56 +136,71 @@ var (
 
 // sending is one run of "weir send".
 type sending struct {
-	call   sendCall
+	sendCmd
+	body   []byte // nil is the sample
 	from   config.Sender
 	client *client.Client
 	out    io.Writer
 }
 
+// sent is what became of an event, as --json shows it.
+type sent struct {
+	SenderID  string      `json:"sender_id"`
+	Status    int         `json:"status"`
+	ID        *webhook.ID `json:"id"`
+	Key       string      `json:"key"`
+	Duplicate bool        `json:"duplicate"`
+	Reopened  bool        `json:"reopened"`
+	Refused   string      `json:"refused,omitempty"`
+	Event     *event      `json:"event,omitempty"`
+}
+
 // run sends every event, the repeats behind each, and reports each stage.
 func (s sending) run(ctx context.Context) error {
-	var failed error
-	for _, id := range s.call.ids() {
-		receipt, err := s.event(ctx, id)
+	var refused, dead error
+	for _, id := range s.ids() {
+		made := sent{SenderID: id}
+		err := s.event(ctx, &made)
+		if s.JSON && (err == nil || errors.Is(err, errRefused) || errors.Is(err, errDead)) {
+			err = cmp.Or(printJSON(s.out, made), err)
+		}
 		switch {
 		case errors.Is(err, errRefused):
-			failed = err
-			continue
+			refused = err
+		case errors.Is(err, errDead):
+			dead = err
 		case err != nil:
 			return err
 		}
-		if err := s.follow(ctx, receipt.ID); errors.Is(err, errDead) {
-			failed = errors.Join(failed, err)
-		} else if err != nil {
+	}
+	return cmp.Or(refused, dead) // one line is enough
+}
+
+// event sends one event and its repeats, and follows its delivery.
+func (s sending) event(ctx context.Context, made *sent) error {
+	for range s.Repeat + 1 {
+		if err := s.post(ctx, made); err != nil {
 			return err
 		}
 	}
-	return firstOf(failed)
-}
-
-// firstOf returns the first of joined errors: one line is enough.
-func firstOf(err error) error {
-	if errors.Is(err, errRefused) {
-		return errRefused
-	}
-	return err
-}
-
-// event sends one event and its repeats; the receipt is that of the last that
-// was taken.
-func (s sending) event(ctx context.Context, id string) (client.Receipt, error) {
-	var last client.Receipt
-	for range s.call.repeat + 1 {
-		receipt, err := s.post(ctx, id)
-		if err != nil {
-			return last, err
-		}
-		last = receipt
-	}
-	return last, nil
+	return s.follow(ctx, made)
 }
 
 // stage prints what happened at one stage.
 func (s sending) stage(name, format string, args ...any) {
-	fmt.Fprintf(s.out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	if !s.JSON {
+		fmt.Fprintf(s.out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+}
+
+// sign returns an event, signed as its provider would.
+func (s sending) sign(id string, now time.Time) (signature.Request, error) {
+	made := s.from.Verifier.Sample(id, now)
+	if s.body != nil {
+		made.Body = s.body
+	}
+	for _, line := range s.Header {
+		made.Header.Set(line.cut())
+	}
+	return s.from.Verifier.Sign(made, id, now)
 }

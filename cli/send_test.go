@@ -45,7 +45,7 @@ func TestSendOfAFileForwardsItsBytes(t *testing.T) {
 	if out, err := s.call(t, "send", "github", path, "--header", "X-GitHub-Event: push"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s.world.Stdin = strings.NewReader(body)
+	s.env.Stdin = strings.NewReader(body)
 	if out, err := s.call(t, "send", "github", "-"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -75,7 +75,7 @@ func TestSendTellsWhatWaitsAndWhy(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a delivery that waits is no failure: %v", err)
 	}
-	says(t, out, "pending", "default: waits for retry_after", "until", "(in 1m", "it said 429 Too Many Requests: slow [31mdown")
+	says(t, out, "pending", "default: waits for retry_after", "until", "(in 1m", "it answered 429 Too Many Requests: slow [31mdown")
 }
 
 func TestSendFailsWhenADeliveryIsDead(t *testing.T) {
@@ -84,13 +84,13 @@ func TestSendFailsWhenADeliveryIsDead(t *testing.T) {
 	if ExitStatus(err, io.Discard) != ExitFailure {
 		t.Errorf("got %v", err)
 	}
-	says(t, out, "stored", "dead", "rejected", "it said 422")
+	says(t, out, "stored", "dead", "rejected", "it answered 422")
 }
 
 func TestSendSaysWhyItIsRefused(t *testing.T) {
 	s := serveFor(t, flaky.Script{}, "WEIR_SOURCE_GITHUB_RATE=1/1h")
 	other := s
-	other.world.Environ = append(other.world.Environ, "WEIR_SOURCE_GITHUB_SECRET=another-secret-than-that")
+	other.env.Environ = append(other.env.Environ, "WEIR_SOURCE_GITHUB_SECRET=another-secret-than-that")
 	out, err := other.call(t, "send", "github")
 	if ExitStatus(err, io.Discard) != ExitFailure {
 		t.Errorf("got %v", err)
@@ -111,7 +111,7 @@ func TestSendSaysWhyItIsRefused(t *testing.T) {
 
 func TestSendWithoutTokenEndsWithTheStoring(t *testing.T) {
 	s := serveFor(t, flaky.Script{})
-	s.world.Environ = append(s.world.Environ, "WEIR_API_TOKEN=")
+	s.env.Environ = append(s.env.Environ, "WEIR_API_TOKEN=")
 	out, err := s.call(t, "send", "github")
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestSendKnowsAnEmptyAnswerForWeirs(t *testing.T) {
 	})
 	t.Run("without a token it is stored, and why there is no id", func(t *testing.T) {
 		s := serveFor(t, flaky.Script{}, "WEIR_SOURCE_GITHUB_STATUS=204")
-		s.world.Environ = append(s.world.Environ, "WEIR_API_TOKEN=")
+		s.env.Environ = append(s.env.Environ, "WEIR_API_TOKEN=")
 		out, err := s.call(t, "send", "github")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -166,7 +166,7 @@ func TestSendRefusesWrongCalls(t *testing.T) {
 	} {
 		w := quietEnv(io.Discard)
 		w.Environ = []string{"WEIR_SOURCES=github", "WEIR_SOURCE_GITHUB_SECRET=" + testSecret}
-		if err := sendCommand(t.Context(), w, args); ExitStatus(err, io.Discard) != ExitUsage {
+		if err := Run(t.Context(), w, append([]string{"send"}, args...)); ExitStatus(err, io.Discard) != ExitUsage {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
@@ -212,7 +212,8 @@ func TestSendSignsForEverySchemeB21(t *testing.T) {
 			t.Errorf("%s: %v", scheme, err)
 			continue
 		}
-		signed, err := sendCall{body: fmt.Appendf(nil, `{"id":"one","event_ts":1,"webhookTimestamp":%d}`, now.UnixMilli())}.sign(from.Verifier, "id-1", now)
+		body := fmt.Appendf(nil, `{"id":"one","event_ts":1,"webhookTimestamp":%d}`, now.UnixMilli())
+		signed, err := sending{from: from, body: body}.sign("id-1", now)
 		if scheme == "discord" || scheme == "sendgrid" {
 			if err == nil {
 				t.Errorf("%s: signed with a public key", scheme)

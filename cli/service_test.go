@@ -26,9 +26,9 @@ const (
 // served is a service on loopback with a scripted downstream behind it.
 type served struct {
 	downstream *flaky.Server
-	// world is that of a client command, with the service's settings.
-	world Env
-	out   *bytes.Buffer
+	// env is that of a client command, with the service's settings.
+	env Env
+	out *bytes.Buffer
 }
 
 // serveFor starts a service until the test ends. Its source is github, and its
@@ -49,12 +49,12 @@ func serveFor(t *testing.T, script flaky.Script, more ...string) served {
 	out := &bytes.Buffer{}
 	w := quietEnv(out)
 	w.Environ = environ
-	w.Environ = append(slices.Clip(environ), "WEIR_URL="+startHouse(t, w))
-	return served{downstream: downstream, world: w, out: out}
+	w.Environ = append(slices.Clip(environ), "WEIR_URL="+startService(t, w))
+	return served{downstream: downstream, env: w, out: out}
 }
 
-// startHouse runs the service by the code that serves and returns its address.
-func startHouse(t *testing.T, w Env) string {
+// startService runs the service by the code that serves and returns its address.
+func startService(t *testing.T, w Env) string {
 	t.Helper()
 	s, err := config.Load(w.Environ)
 	if err != nil {
@@ -63,28 +63,28 @@ func startHouse(t *testing.T, w Env) string {
 	ctx, stop := context.WithCancel(context.Background())
 	c := serviceOf(w, s)
 	c.Log, c.Heap = io.Discard, nil
-	inside, err := service.Open(ctx, c)
+	running, err := service.Open(ctx, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := inside.Run(ctx); err != nil {
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := running.Run(ctx); err != nil {
 			t.Errorf("the service ended: %v", err)
 		}
-		if err := inside.Close(ctx); err != nil {
+		if err := running.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(func() { stop(); running.Wait() })
-	return "http://" + inside.Addr().String()
+	t.Cleanup(func() { stop(); group.Wait() })
+	return "http://" + running.Addr().String()
 }
 
 // call runs a command and returns what it printed.
 func (s served) call(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	s.out.Reset()
-	err := Run(t.Context(), s.world, args)
+	err := Run(t.Context(), s.env, args)
 	return s.out.String(), err
 }
 

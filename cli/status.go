@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,86 +16,76 @@ import (
 	"weir/webhook/wording"
 )
 
-// statusCommand is "weir status": of the whole service, or of one event.
-func statusCommand(ctx context.Context, w Env, args []string) error {
-	given, err := parse(w, newFlags("status"), args, 1)
-	if err != nil {
-		return unlessHelped(err)
-	}
-	return asOperator(w, func(c *client.Client) error {
-		if len(given) == 1 {
-			return printEvents(ctx, c, w.Stdout, given[0])
+// statusCmd is "weir status": of the whole service, or of one event.
+type statusCmd struct {
+	ID string `arg:"" optional:"" help:"An event: its id, or the sender's own id of it (the key)."`
+	asking
+}
+
+// Help is shown by "weir help status".
+func (statusCmd) Help() string {
+	return `Without an argument: every destination with its state and, where it is held, why, since when, and when the next request goes; what is queued; every source with when it was last heard of; the traffic of the last hour.
+
+With an event: everything that happened to it, each attempt with its response and why the next time was chosen.
+
+Examples:
+
+    weir status
+    weir status 72d3162e-cc78-11e3
+    weir status --json | jq '.destinations[].state'`
+}
+
+// Run prints the status.
+func (c *statusCmd) Run(ctx context.Context, env Env) error {
+	return c.asOperator(env, func(api *client.Client) error {
+		if c.ID == "" {
+			return c.service(ctx, api, env.Stdout)
 		}
-		return printService(ctx, c, w.Stdout)
+		found, err := findEvents(ctx, api, c.ID)
+		if err != nil {
+			return err
+		}
+		for i, e := range found {
+			switch {
+			case c.JSON:
+				if err := printJSON(env.Stdout, e); err != nil {
+					return err
+				}
+				continue
+			case i > 0:
+				fmt.Fprintln(env.Stdout)
+			}
+			printTimeline(env.Stdout, e.value, time.Now())
+		}
+		return nil
 	})
 }
 
-// printEvents writes the timelines of the events that bear an id, or a
-// sender's id.
-func printEvents(ctx context.Context, c *client.Client, out io.Writer, name string) error {
-	found, err := findEvents(ctx, c, name)
-	if err != nil {
-		return err
-	}
-	for i, event := range found {
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		printTimeline(out, event, time.Now())
-	}
-	return nil
-}
-
-// findEvents returns the event with an id, else those with a key: several
-// sources may use the same one.
-func findEvents(ctx context.Context, c *client.Client, name string) ([]client.Event, error) {
-	if id, err := webhook.ParseID(name); err == nil {
-		var event client.Event
-		err := c.Get(ctx, "/v1/events/"+id.String(), &event)
-		if err == nil {
-			return []client.Event{event}, nil
-		}
-		if !client.NotFound(err) {
-			return nil, err
-		}
-	}
-	var list client.List[client.Event]
-	if err := c.Get(ctx, "/v1/events?key="+url.QueryEscape(name), &list); err != nil {
-		return nil, err
-	}
-	if len(list.Items) == 0 {
-		return nil, fmt.Errorf("no event has the id or the key %q", name)
-	}
-	for i := range list.Items {
-		if err := c.Get(ctx, "/v1/events/"+list.Items[i].ID.String(), &list.Items[i]); err != nil {
-			return nil, err
-		}
-	}
-	return list.Items, nil
-}
-
-// printService writes how destinations and sources are.
-func printService(ctx context.Context, c *client.Client, out io.Writer) error {
-	var destinations client.List[client.Destination]
-	var sources client.List[client.Source]
-	var stats client.Stats
+// service prints how destinations and sources are.
+func (c *statusCmd) service(ctx context.Context, api *client.Client, out io.Writer) error {
+	var destinations client.List[kept[client.Destination]]
+	var sources client.List[kept[client.Source]]
+	var stats kept[client.Stats]
 	for _, ask := range []struct {
 		path string
 		into any
 	}{{"/v1/destinations", &destinations}, {"/v1/sources", &sources}, {"/v1/stats?minutes=60", &stats}} {
-		if err := c.Get(ctx, ask.path, ask.into); err != nil {
+		if err := api.Get(ctx, ask.path, ask.into); err != nil {
 			return err
 		}
 	}
-	now := time.Now()
+	if c.JSON {
+		return printJSON(out, map[string]any{"destinations": destinations.Items, "sources": sources.Items, "stats": stats})
+	}
+	now, since := time.Now(), stats.value.CountedSince
 	fmt.Fprintln(out, "destinations")
 	for _, d := range destinations.Items {
-		printDestination(out, d, now)
+		printDestination(out, d.value, now)
 	}
-	fmt.Fprintln(out, "\nsources, counted since the start"+atStart(stats.CountedSince, now))
+	fmt.Fprintln(out, "\nsources, counted since the start"+atStart(since, now))
 	printSources(out, sources.Items, now)
-	fmt.Fprintln(out, "\n"+stretch(stats.CountedSince, now))
-	printStats(out, stats)
+	fmt.Fprintln(out, "\n"+stretch(since, now))
+	printStats(out, stats.value)
 	return nil
 }
 
@@ -109,7 +98,7 @@ func stretch(since, now time.Time) string {
 	return "the last hour"
 }
 
-// atStart tells when the service began to count, where it says so.
+// atStart says when the service began to count, where it says so.
 func atStart(since, now time.Time) string {
 	if since.IsZero() {
 		return ""
@@ -131,7 +120,7 @@ func printDestination(out io.Writer, d client.Destination, now time.Time) {
 		fmt.Fprintf(out, "    next    %s\n", nextRequest(d, until, now))
 	}
 	if d.Hold != nil && d.Hold.NeedsOperator {
-		fmt.Fprintf(out, "    action  needed: %s\n", cmp.Or(webhook.HoldRemedy(d.Hold.Reason, d.Name),
+		fmt.Fprintf(out, "    %s. %s\n", wording.ActionNeeded(d.Hold.Reason, d.Name), cmp.Or(webhook.HoldRemedy(d.Hold.Reason, d.Name),
 			"It asks for a wait longer than MAX_HOLD. Raise the allowance there, or resume to try at once."))
 	}
 	fmt.Fprintf(out, "    queue   %d pending%s, %d dead\n", d.Queue.Pending, waitingFor(d.Queue.WaitingFor), d.Queue.Dead)
@@ -141,12 +130,12 @@ func printDestination(out io.Writer, d client.Destination, now time.Time) {
 	fmt.Fprintf(out, "    last    %s\n", lastTime("success", d.LastSuccessAt, now))
 }
 
-// nextRequest tells when something is sent again. A test needs a delivery: when
+// nextRequest says when something is sent again. A test needs a delivery: when
 // its time has come, it goes with the next one.
 func nextRequest(d client.Destination, until, now time.Time) string {
 	switch {
 	case until.IsZero():
-		return "none until somebody resumes it"
+		return "none until an operator resumes it"
 	case d.Queue.Pending == 0 && !until.After(now):
 		return "one request, with the next event"
 	case d.Queue.Pending == 0:
@@ -175,7 +164,7 @@ func waitingFor(counts map[webhook.WaitingFor]int) string {
 	return " (" + strings.Join(list, ", ") + ")"
 }
 
-// lastTime tells when something last happened, if ever.
+// lastTime says when something last happened, if ever.
 func lastTime(what string, at, now time.Time) string {
 	if at.IsZero() {
 		return "no " + what + " so far"
@@ -184,9 +173,10 @@ func lastTime(what string, at, now time.Time) string {
 }
 
 // printSources writes a line for each sender.
-func printSources(out io.Writer, sources []client.Source, now time.Time) {
+func printSources(out io.Writer, sources []kept[client.Source], now time.Time) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, s := range sources {
+	for _, source := range sources {
+		s := source.value
 		fmt.Fprintf(table, "  %s\t%s\t→ %s\t%s\t%s\n", s.Name, s.Scheme, strings.Join(s.To, ", "),
 			lastTime("accepted", s.LastAcceptedAt, now), resultsOf(s.Results))
 	}

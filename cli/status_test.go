@@ -20,7 +20,7 @@ func TestStatusPromisesNoRequestThatNeverGoes(t *testing.T) {
 		until   time.Time
 		want    string
 	}{
-		{"until somebody acts", 1, time.Time{}, "none until somebody resumes it"},
+		{"until somebody acts", 1, time.Time{}, "none until an operator resumes it"},
 		{"a delivery waits", 1, later, "one request 10:53:17Z (in 17s)"},
 		{"a delivery waits, and its time has come", 1, before, "one request, with the next delivery that is due"},
 		{"nothing waits", 0, later, "one request, with the next event after 10:53:17Z (in 17s)"},

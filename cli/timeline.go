@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ func takenBy(d client.Delivery) string {
 	return "; its fallback took it: " + d.Attempts[last].SentTo
 }
 
-// standing tells how a delivery stands.
+// standing says what state a delivery is in, and why.
 func standing(d client.Delivery, now time.Time) string {
 	switch d.State {
 	case webhook.Delivered:
@@ -37,20 +36,20 @@ func standing(d client.Delivery, now time.Time) string {
 	}
 	switch d.WaitingFor {
 	case webhook.WaitInFlight:
-		return "being sent right now"
+		return "in flight"
 	case webhook.WaitDue:
-		return "due, and sent as soon as there is a place"
+		return "due: it is sent as soon as a slot is free"
 	}
 	if d.WaitingFor == webhook.WaitGone && d.MaxAttempts == 0 {
 		return "waits for its destination, which is not configured any more; configure it again, or cancel"
 	}
 	if d.NextAttemptAt.IsZero() {
-		return fmt.Sprintf("%s; somebody must release it", wording.Wait(d.WaitingFor))
+		return fmt.Sprintf("%s; an operator must release it", wording.Wait(d.WaitingFor))
 	}
 	return fmt.Sprintf("%s until %s", wording.Wait(d.WaitingFor), wording.Moment(d.NextAttemptAt, now))
 }
 
-// attempts counts them in words.
+// attempts is a count of attempts with its noun.
 func attempts(n int) string {
 	if n == 1 {
 		return "1 attempt"
@@ -58,16 +57,9 @@ func attempts(n int) string {
 	return fmt.Sprintf("%d attempts", n)
 }
 
-// saying is what came back for an attempt, on one line.
-func saying(a client.Attempt) string {
-	line := "nothing"
-	if a.Status != 0 {
-		line = fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status))
-	}
-	if said := wording.PlainLine(cmp.Or(a.Evidence.Body, a.Evidence.Note)); said != "" {
-		line += ": " + wording.Shortened(said, 200)
-	}
-	return line
+// answerOf is what came back for an attempt, on one line.
+func answerOf(a client.Attempt) string {
+	return wording.Answer(a.Status, cmp.Or(a.Evidence.Body, a.Evidence.Note))
 }
 
 // printTimeline writes everything that happened to an event.
@@ -102,9 +94,9 @@ func printTimeline(out io.Writer, event client.Event, now time.Time) {
 func printDelivery(out io.Writer, d client.Delivery, now time.Time) {
 	fmt.Fprintf(out, "\nto %s: %s\n", d.Destination, standing(d, now))
 	if d.State == webhook.Pending && d.MaxAttempts > 0 {
-		fmt.Fprintf(out, "  %d of %d attempts are spent", d.Spent, d.MaxAttempts)
+		fmt.Fprintf(out, "  %d of %d attempts used", d.Spent, d.MaxAttempts)
 		if !d.ExpiresAt.IsZero() {
-			fmt.Fprintf(out, "; it is given up %s", wording.Moment(d.ExpiresAt, now))
+			fmt.Fprintf(out, "; expires %s", wording.Moment(d.ExpiresAt, now))
 		}
 		fmt.Fprintln(out)
 	}
@@ -120,9 +112,9 @@ func printAttempt(out io.Writer, d client.Delivery, a client.Attempt) {
 	if a.Outcome == webhook.OutcomeDelivered {
 		return
 	}
-	fmt.Fprintf(out, "       said   %s\n", saying(a))
-	if figures := figuresOf(a.Evidence); figures != "" {
-		fmt.Fprintf(out, "       named  %s\n", figures)
+	fmt.Fprintf(out, "       answer %s\n", answerOf(a))
+	if usage := usageOf(a.Evidence); usage != "" {
+		fmt.Fprintf(out, "       usage  %s\n", usage)
 	}
 	fmt.Fprintf(out, "       rule   %s\n", a.Rule)
 	if a.WaitMS != nil {
@@ -143,20 +135,20 @@ func remarks(d client.Delivery, a client.Attempt) string {
 		line += ", a probe"
 	}
 	if !a.Spent {
-		line += ", not spent"
+		line += ", not counted"
 	}
 	return line
 }
 
-// figuresOf lists the figures that an answer named.
-func figuresOf(e webhook.Evidence) string {
+// usageOf lists the usage numbers that an answer named.
+func usageOf(e webhook.Evidence) string {
 	var list []string
-	for _, figure := range []struct {
+	for _, number := range []struct {
 		name  string
 		value *int64
 	}{{"limit", e.Limit}, {"used", e.Used}, {"requested", e.Requested}} {
-		if figure.value != nil {
-			list = append(list, fmt.Sprintf("%s %d", figure.name, *figure.value))
+		if number.value != nil {
+			list = append(list, fmt.Sprintf("%s %d", number.name, *number.value))
 		}
 	}
 	if e.Window != "" {

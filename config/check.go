@@ -78,12 +78,25 @@ func (l loaded) checkGlobal(found *problems) {
 	if l.env.has("WEIR_METRICS_ADDR") && sameListener(string(l.global.MetricsAddr), l.addr(new(problems))) {
 		found.add("WEIR_METRICS_ADDR", "is the address of the service itself")
 	}
+	l.checkAdminAddr(found)
+	l.checkProxies(found)
 	l.doubtPublicURL(found)
 	if l.global.MaxInflight < l.global.MaxBody {
 		found.warn("WEIR_MAX_INFLIGHT", "is less than WEIR_MAX_BODY: the largest bodies cannot come in")
 	}
 	if host := l.env.ephemeralHost(); host != "" {
 		found.warn("WEIR_DATABASE", "%s forgets files at each restart, unless this path lies on a disk of its own: events would be lost", host)
+	}
+}
+
+// checkAdminAddr wants a listener of its own for the operator.
+func (l loaded) checkAdminAddr(found *problems) {
+	switch admin := string(l.global.AdminAddr); {
+	case admin == "":
+	case sameListener(admin, l.addr(new(problems))):
+		found.add("WEIR_ADMIN_ADDR", "is the address of the service itself")
+	case l.global.MetricsAddr != "" && sameListener(admin, string(l.global.MetricsAddr)):
+		found.add("WEIR_ADMIN_ADDR", "is the address of WEIR_METRICS_ADDR")
 	}
 }
 

@@ -30,8 +30,8 @@ import (
 )
 
 // The settings, as the environment gives them. Everything that is said about a
-// setting stands in its tags, and the help, .env.example and the table of the
-// README are made from them:
+// setting stands in its tags, and the help, .env.example and
+// docs/settings.md are made from them:
 //
 //   - default: the value where the variable is unset or empty.
 //   - absent: what holds then, in words, where no constant does.
@@ -68,6 +68,7 @@ type global struct {
 	IdleExit         Duration   `split_words:"true" default:"0s" min:"0s" max:"8760h" desc:"exit with status 0 after this long without a request, when nothing is pending; 0s is never"`
 	StallAfter       Duration   `split_words:"true" default:"10m" min:"1ms" max:"8760h" desc:"age of the oldest due delivery at which /healthz/delivery turns bad"`
 	MetricsAddr      address    `split_words:"true" absent:"–" desc:"address of a second listener that serves /metrics without a token"`
+	AdminAddr        address    `split_words:"true" absent:"–" desc:"address of a listener for the operator API, the dashboard and /metrics; WEIR_ADDR then has the receive paths and health only"`
 	AlertURL         hookURL    `split_words:"true" absent:"–" secret:"true" desc:"gets a POST of {\"text\": …} when somebody has to look"`
 	URL              webURL     `split_words:"true" default:"http://127.0.0.1:8080" desc:"where the commands status, events, redeliver and send find the service"`
 	LogLevel         choice     `split_words:"true" default:"info" oneof:"debug|info|warn|error" desc:"least level that is logged"`

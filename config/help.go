@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"strings"
@@ -63,19 +64,26 @@ func Help(page *strings.Builder) {
 	page.WriteString("\nSchemes: " + strings.Join(wrap(strings.Join(SchemeNames(), ", "), 71), "\n  ") + "\n")
 }
 
-// Markdown writes the settings as the tables of the README.
+// settingsIntroduction is the beginning of docs/settings.md.
+//
+//go:embed introduction.md
+var settingsIntroduction string
+
+// Markdown writes docs/settings.md.
 func Markdown(out io.Writer) error {
 	var page strings.Builder
-	for _, g := range Groups() {
-		fmt.Fprintf(&page, "### %s\n\n%s\n\n", g.title, escapeCell(g.note))
+	page.WriteString(settingsIntroduction)
+	for i, g := range Groups() {
+		if i > 0 {
+			page.WriteString("\n")
+		}
+		fmt.Fprintf(&page, "## %s\n\n%s\n\n", g.title, escapeCell(g.note))
 		page.WriteString("| variable | default | form | meaning |\n|---|---|---|---|\n")
 		for _, v := range g.List {
 			fmt.Fprintf(&page, "| `%s`%s | %s | %s | %s |\n", v.Key, escapeCell(Star(v)),
 				defaultCell(v), escapeCell(v.form()), escapeCell(v.desc))
 		}
-		page.WriteString("\n")
 	}
-	page.WriteString("\\* secret: never shown, and may be given as the path of a file in `NAME_FILE`.\n")
 	_, err := io.WriteString(out, page.String())
 	return err
 }

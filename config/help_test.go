@@ -88,21 +88,15 @@ func TestExampleFileIsTheHelp(t *testing.T) {
 	}
 }
 
-// TestReadmeTableIsTheHelp: put what "weir help --markdown" prints between the
-// marks after a change of the settings.
-func TestReadmeTableIsTheHelp(t *testing.T) {
-	file, err := os.ReadFile("../README.md")
+// TestSettingsPageIsTheHelp: run "weir help --markdown > docs/settings.md" after
+// a change of the settings.
+func TestSettingsPageIsTheHelp(t *testing.T) {
+	file, err := os.ReadFile("../docs/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, begins := strings.Cut(string(file), "<!-- settings:begin -->")
-	table, _, ends := strings.Cut(rest, "<!-- settings:end -->")
-	if !begins || !ends {
-		t.Fatal("README.md lacks the marks settings:begin and settings:end")
-	}
-	want := strings.TrimSpace(written(t, Markdown))
-	if diff := cmp.Diff(want, strings.TrimSpace(table)); diff != "" {
-		t.Errorf("weir help --markdown prints something else than README.md has:\n%s", diff)
+	if diff := cmp.Diff(written(t, Markdown), string(file)); diff != "" {
+		t.Errorf("weir help --markdown prints something else than docs/settings.md has:\n%s", diff)
 	}
 }
 

@@ -120,7 +120,7 @@ func (known *vocabulary) unknownReason(key string) string {
 	if near != "" {
 		return reason + "; did you mean " + near + "?"
 	}
-	return reason + "; weir help lists all"
+	return reason + "; weir help settings lists all"
 }
 
 // ownedKinds are the two kinds of settings that have a name in them, and where

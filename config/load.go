@@ -56,7 +56,12 @@ type Client struct {
 func LoadClient(environ []string) (Client, error) {
 	var found problems
 	global := readGlobal(environ, &found)
-	return global.client(), found.only(among("WEIR_URL", "WEIR_API_TOKEN"))
+	c := global.client()
+	if global.AdminAddr != "" && !newEnvironment(environ).has("WEIR_URL") {
+		host, port := Loopback(string(global.AdminAddr))
+		c.URL, c.URLFrom = "http://"+net.JoinHostPort(host, port), "WEIR_ADMIN_ADDR"
+	}
+	return c, found.only(among("WEIR_URL", "WEIR_API_TOKEN", "WEIR_ADMIN_ADDR"))
 }
 
 // client returns what the client commands need.
@@ -124,6 +129,7 @@ func resolve(read loaded, found *problems) Settings {
 		IdleExit:        time.Duration(global.IdleExit),
 		StallAfter:      time.Duration(global.StallAfter),
 		MetricsAddr:     string(global.MetricsAddr),
+		AdminAddr:       string(global.AdminAddr),
 		AlertURL:        global.AlertURL.parsed(),
 		LogLevel:        levelOf(global.LogLevel),
 		LogFormat:       string(global.LogFormat),

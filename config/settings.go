@@ -40,6 +40,7 @@ type Settings struct {
 	StallAfter      time.Duration
 
 	MetricsAddr string   // empty is off
+	AdminAddr   string   // empty: WEIR_ADDR serves everything
 	AlertURL    *url.URL // nil is off
 	LogLevel    slog.Level
 	LogFormat   string // auto, text or json

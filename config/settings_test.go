@@ -25,7 +25,7 @@ func TestWholeHouse(t *testing.T) {
 		"WEIR_PUBLIC_URL=https://hooks.example/", "WEIR_CLIENT_IP_HEADER=Fly-Client-IP", "WEIR_TRUSTED_PROXIES=10.0.0.0/8",
 		"WEIR_REFUSED_RATE=5/1s", "WEIR_MAX_BODY=2MiB", "WEIR_MAX_INFLIGHT=8MiB", "WEIR_DEDUPE_WINDOW=1h",
 		"WEIR_RETAIN_DELIVERED=2h", "WEIR_RETAIN_DEAD=3h", "WEIR_MAX_DATABASE=1GiB", "WEIR_SHUTDOWN_GRACE=4s",
-		"WEIR_SHUTDOWN_DELAY=5s", "WEIR_IDLE_EXIT=6m", "WEIR_STALL_AFTER=7m", "WEIR_METRICS_ADDR=127.0.0.1:82",
+		"WEIR_SHUTDOWN_DELAY=5s", "WEIR_IDLE_EXIT=6m", "WEIR_STALL_AFTER=7m", "WEIR_METRICS_ADDR=127.0.0.1:82", "WEIR_ADMIN_ADDR=127.0.0.1:83",
 		"WEIR_ALERT_URL=https://chat.example/x", "WEIR_LOG_LEVEL=warn", "WEIR_LOG_FORMAT=json",
 		"WEIR_SOURCE_PAY_SCHEME=hmac", "WEIR_SOURCE_PAY_SECRET=now", "WEIR_SOURCE_PAY_SECRET_PREVIOUS=before",
 		"WEIR_SOURCE_PAY_KEY=header:X-Id", "WEIR_SOURCE_PAY_ON_CONFLICT=reject", "WEIR_SOURCE_PAY_TOLERANCE=1m",
@@ -64,7 +64,7 @@ func wholeSettings(got Settings) Settings {
 		MaxBody:        2 << 20, MaxInflight: 8 << 20, MaxDatabase: 1 << 30, DedupeWindow: time.Hour,
 		RetainDelivered: 2 * time.Hour, RetainDead: 3 * time.Hour,
 		ShutdownGrace: 4 * time.Second, ShutdownDelay: 5 * time.Second,
-		IdleExit: 6 * time.Minute, StallAfter: 7 * time.Minute, MetricsAddr: "127.0.0.1:82",
+		IdleExit: 6 * time.Minute, StallAfter: 7 * time.Minute, MetricsAddr: "127.0.0.1:82", AdminAddr: "127.0.0.1:83",
 		AlertURL: webURL("https://chat.example/x").parsed(), LogLevel: slog.LevelWarn, LogFormat: "json",
 		Warnings: got.Warnings,
 	}

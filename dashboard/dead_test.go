@@ -26,7 +26,7 @@ func TestDeadLettersAreGroupedByDestinationAndReason(t *testing.T) {
 	withDead(r, 3, "app", webhook.DeadTooLarge)
 	withDead(r, 2, "gone", webhook.DeadExpired)
 	html := serve(t, r).login(t).page("/dead")
-	wants(t, html, "256 deliveries ended", "250 deliveries.", "all attempts are spent", "3 deliveries.", "too large", "2 deliveries.",
+	wants(t, html, "256 deliveries ended", "250 deliveries.", "all attempts are used", "3 deliveries.", "too large", "2 deliveries.",
 		"/dead/redeliver?destination=app&amp;reason=exhausted", "no longer configured")
 	if strings.Contains(html, "destination=gone&amp;reason") {
 		t.Error("what has no destination can be redelivered")

@@ -14,7 +14,7 @@ func TestOverviewSaysFirstWhatIsWrong(t *testing.T) {
 	html := serve(t, example()).login(t).page("/")
 	wants(t, html,
 		"weir waits as it was asked to, and will go on by itself: 1 delivery is waiting.",
-		"app: the downstream asked for a pause", "1 delivery to crm is dead.",
+		"app: it asked us to back off", "1 delivery to crm is dead.",
 		`href="/destinations#app"`, "data-relative", "<dd>7</dd>", "<dt>received</dt>",
 	)
 	if strings.Index(html, "<h1>") > strings.Index(html, `id="traffic"`) {
@@ -95,12 +95,12 @@ func TestVerdictNamesTheWorstFirst(t *testing.T) {
 		{"open and empty", []destinationView{at(open, webhook.Queue{})}, nil, toneGood, "All is well", ""},
 		{"on the way", []destinationView{at(open, webhook.Queue{Pending: 3, Due: 3, OldestDue: noon.Add(-time.Second)})}, nil, toneGood, "All is well", ""},
 		{"dead only", []destinationView{at(open, webhook.Queue{Dead: 2})}, nil, toneCalm, "Flowing, with dead letters", "2 deliveries to app are dead."},
-		{"asked to wait", []destinationView{at(asked, webhook.Queue{Pending: 2, Dead: 1})}, nil, toneWait, "Waiting", "app: the downstream asked for a pause; 2 deliveries are waiting."},
-		{"breaker", []destinationView{at(breaker, webhook.Queue{Pending: 1})}, nil, toneWait, "Waiting", "app: too many requests failed lately; 1 delivery is waiting."},
+		{"asked to wait", []destinationView{at(asked, webhook.Queue{Pending: 2, Dead: 1})}, nil, toneWait, "Waiting", "app: it asked us to back off; 2 deliveries are waiting."},
+		{"breaker", []destinationView{at(breaker, webhook.Queue{Pending: 1})}, nil, toneWait, "Waiting", "app: too many requests to it failed; 1 delivery is waiting."},
 		{"paused", []destinationView{at(paused, webhook.Queue{})}, nil, toneWait, "Paused", "app is paused by an operator; 0 deliveries are waiting."},
-		{"needs a person", []destinationView{at(asked, webhook.Queue{}), at(auth, webhook.Queue{})}, nil, toneBad, "Something needs you", "app: the downstream refuses our credentials, and waiting alone will not help."},
+		{"needs a person", []destinationView{at(asked, webhook.Queue{}), at(auth, webhook.Queue{})}, nil, toneBad, "Something needs you", "app: it rejects weir's credentials, and waiting alone will not help."},
 		{"late", []destinationView{at(open, webhook.Queue{Pending: 1, Due: 1, OldestDue: noon.Add(-11 * time.Minute)})}, nil, toneBad, "Something needs you", "app is not held, but its oldest delivery has been due for 11 min."},
-		{"stuck", []destinationView{at(asked, webhook.Queue{})}, []string{"crm"}, toneBad, "Something needs you", "crm: its dispatch loop does not turn."},
+		{"stuck", []destinationView{at(asked, webhook.Queue{})}, []string{"crm"}, toneBad, "Something needs you", "crm: its delivery loop is stuck."},
 	} {
 		got := judge(c.views, c.stuck, 10*time.Minute)
 		if got.Tone != c.tone || got.Short != c.short || got.Sentence == "" {
@@ -118,8 +118,8 @@ func TestEventTellsItsStory(t *testing.T) {
 		"delivery-1", "header:X-GitHub-Delivery", "2 recognised", "none was sent on again",
 		"Attempt 1: Rate limited (429)", "slow down, please", "took 20 ms",
 		"Nothing was spent. The answer asked for a wait of 2 min (Retry-After)", "Waits for <code>",
-		"Attempt 1: Payload refused (422)", "name is required", "That ended the delivery: it is dead.",
-		"the downstream refused this payload", "<b>Delivered</b>",
+		"Attempt 1: Payload rejected (422)", "name is required", "That ended the delivery: it is dead.",
+		"the destination rejected this payload", "<b>Delivered</b>",
 		"deliveries/crm/redeliver", "deliveries/app/cancel", "&#34;action&#34;: &#34;x&#34;",
 	)
 	for _, wrong := range []string{"deliveries/app/redeliver", "deliveries/log/redeliver", "deliveries/crm/cancel", "deliveries/log/cancel"} {
@@ -206,7 +206,7 @@ func TestDestinationsShowGatesAndCanBePausedAndResumed(t *testing.T) {
 	s := serve(t, example())
 	b := s.login(t)
 	wants(t, b.page("/destinations"),
-		"https://app.example/hook", "the downstream asked for a pause", "after an answer 429", "chosen by Retry-After", "slow down, please",
+		"https://app.example/hook", "it asked us to back off", "after an answer 429", "chosen by Retry-After", "slow down, please",
 		"<b>12</b> of 60 left per 1 min", "<b>29</b> of 30 left per 1 min", "0 of 4 requests in flight", "<code>retry_after</code>",
 		"/destinations/app/resume", "/destinations/app/pause", "1 dead delivery",
 	)

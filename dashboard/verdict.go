@@ -33,7 +33,7 @@ func judge(destinations []destinationView, stuck []string, stallAfter time.Durat
 	var points []point
 	pending := 0
 	for _, name := range stuck {
-		points = append(points, point{Tone: toneBad, Text: name + ": its dispatch loop does not turn. Restart weir; nothing will be lost."})
+		points = append(points, point{Tone: toneBad, Text: name + ": its delivery loop is stuck. Restart weir; nothing will be lost."})
 	}
 	for _, d := range destinations {
 		pending += d.Queue.Pending

@@ -25,7 +25,8 @@ type attempt struct {
 // decided without a request is decided here.
 func (o *owner) begin(ctx, hard context.Context, a attempt) (bool, error) {
 	if o.tooLarge(a.delivery) {
-		return true, o.refuse(ctx, a.delivery)
+		return true, o.refuse(ctx, a.delivery, webhook.DeadTooLarge,
+			fmt.Sprintf("body of %d bytes is over MAX_BODY of %d: not sent", a.delivery.Size, o.policy.MaxBody))
 	}
 	if !a.source.claim(a.delivery.EventID) {
 		return true, nil // its other reader has it
@@ -59,14 +60,15 @@ func (o *owner) tooLarge(d webhook.Delivery) bool {
 	return o.policy.MaxBody > 0 && d.Size > o.policy.MaxBody && !d.Forced
 }
 
-// refuse ends a delivery whose body is over MAX_BODY, before the network.
-func (o *owner) refuse(ctx context.Context, d webhook.Delivery) error {
-	d = finish(d, webhook.Dead, webhook.DeadTooLarge, webhook.Ceil(time.Now()))
-	d.Detail = fmt.Sprintf("body of %d bytes is over MAX_BODY of %d: not sent", d.Size, o.policy.MaxBody)
+// refuse ends a delivery whose body is over MAX_BODY, or has changed on the disk,
+// before the network.
+func (o *owner) refuse(ctx context.Context, d webhook.Delivery, reason webhook.DeadReason, detail string) error {
+	d = finish(d, webhook.Dead, reason, webhook.Ceil(time.Now()))
+	d.Detail = detail
 	gates := o.gates()
 	record := webhook.Record{Delivery: d, Gates: gates, Epoch: gates.Epoch}
 	if err := o.ledger.Record(ctx, record); err != nil {
-		return fmt.Errorf("record a body over MAX_BODY: %w", err)
+		return fmt.Errorf("record a body that is not sent: %w", err)
 	}
 	o.observe(Observation{Record: record, Before: gates})
 	return nil

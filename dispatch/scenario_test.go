@@ -263,6 +263,26 @@ func TestABodyOverMaxBodyNeverReachesTheNetwork(t *testing.T) {
 	})
 }
 
+// TestABodyThatHasChangedOnTheDiskIsNotSent: its delivery ends, and the others go
+// on.
+func TestABodyThatHasChangedOnTheDiskIsNotSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *ledger) {
+		sink := record(steady(ok))
+		r := start(t, l, dispatch.AfterStop, route(policy("app"), sink))
+		defer r.end(t, time.Second)
+		changed, good := l.accept(10, "app"), l.accept(10, "app")
+		l.damaged = map[webhook.ID]bool{changed: true}
+		r.Wake("app")
+		<-time.After(time.Second)
+		if d := l.delivery(changed, "app"); d.Reason != webhook.DeadRejected || d.Attempts != 0 || !strings.Contains(d.Detail, "changed") {
+			t.Errorf("the changed one: %+v", d)
+		}
+		if d := l.delivery(good, "app"); d.State != webhook.Delivered || sink.count() != 1 {
+			t.Errorf("the other: %+v, %d requests", d, sink.count())
+		}
+	})
+}
+
 // TestB34HangingRequestsLeaveRoomForOthers: one destination, 20 events hang,
 // 80 do not, and the slow ones are first in the queue.
 func TestB34HangingRequestsLeaveRoomForOthers(t *testing.T) {

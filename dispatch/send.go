@@ -40,6 +40,9 @@ func (noLog) Left(string) (int, bool)           { return 0, false }
 func (o *owner) send(hard context.Context, a attempt) {
 	event, delivery, err := o.queue.Load(hard, a.delivery.EventID, a.source.policy.Name)
 	changed := delivery.State != webhook.Pending || delivery.NextAttemptAt.After(webhook.Floor(time.Now()))
+	if errors.Is(err, webhook.ErrDamaged) && !changed {
+		err, changed = a.source.refuse(hard, delivery, webhook.DeadRejected, "not sent: "+webhook.ErrDamaged.Error()), true
+	}
 	if err != nil || changed {
 		o.abandon(a)
 		o.notLoaded(a, err)

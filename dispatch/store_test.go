@@ -25,7 +25,9 @@ type ledger struct {
 	events     map[webhook.ID]webhook.Event
 	history    map[string][]webhook.Attempt
 	gates      map[string]webhook.Destination
-	seq        uint64
+	// damaged are events whose bodies have changed on the disk.
+	damaged map[webhook.ID]bool
+	seq     uint64
 	// inFlightLog outlives a crash; nil for none.
 	inFlightLog dispatch.InFlightLog
 }
@@ -203,6 +205,9 @@ func (p *process) Load(_ context.Context, id webhook.ID, destination string) (we
 	d, ok := p.deliveries[key(id, destination)]
 	if !ok {
 		return webhook.Event{}, d, webhook.ErrNotFound
+	}
+	if p.damaged[id] {
+		return webhook.Event{}, d, webhook.ErrDamaged
 	}
 	return p.events[id], d, nil
 }

@@ -175,7 +175,7 @@ func (p *measuredProcess) megabytes(b *testing.B, figure string) float64 {
 }
 
 // freeAddress returns a loopback address that was free a moment ago.
-func freeAddress(b *testing.B) string {
+func freeAddress(b testing.TB) string {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -62,7 +62,7 @@ func TestDashboardOpensWithTheToken(t *testing.T) {
 	}
 	for page, want := range map[string]string{
 		"/":             "1 delivery to default is dead.",
-		"/events/" + id: "Attempt 1: Payload refused (422)",
+		"/events/" + id: "Attempt 1: Payload rejected (422)",
 		"/destinations": "Nothing stands in the way.",
 		"/dead":         "/dead/redeliver?destination=default&amp;reason=rejected",
 	} {

@@ -33,14 +33,25 @@ func unusedAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// TestReadmeTour runs the tour as the README has it. The ports are others, so
-// that it does not meet a service of this machine, and the program is the one
-// that the tests have built.
+// TestReadmeTour runs the tour of the README, with what docs/senders.md and
+// docs/api.md add to it before its end. The ports are others, so that it does not
+// meet a service of this machine, and the program is the one that the tests have
+// built.
 func TestReadmeTour(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var steps []string
+	for _, part := range [][2]string{
+		{"README.md", "bash tour"}, {"docs/senders.md", "bash tour"}, {"docs/api.md", "bash tour"}, {"README.md", "bash tour end"},
+	} {
+		page, err := os.ReadFile("../" + part[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := fences(string(page), part[1])
+		if len(found) == 0 {
+			t.Fatalf("%s has no step of the tour", part[0])
+		}
+		steps = append(steps, found...)
 	}
 	program, err := builtWeir()
 	if err != nil {
@@ -50,14 +61,14 @@ func TestReadmeTour(t *testing.T) {
 	tour := strings.NewReplacer(
 		"go build -o weir .", "ln -s "+program+" weir",
 		"127.0.0.1:8080", address, "127.0.0.1:3000", unusedAddress(t),
-	).Replace(strings.Join(fences(string(page), "bash tour"), "echo\n"))
+	).Replace(strings.Join(steps, "echo\n"))
 	out := runTour(t, tour, "WEIR_ADDR="+address, "WEIR_URL=http://"+address)
 	says(t, out,
-		`"duplicate":false}`, `"duplicate":true}`, `"status":401`,
-		"waits for retry_after", "429 Too Many Requests", "asked  to wait 3s",
+		"200 OK", "key        my-first-event", "waits for retry_after", "429 Too Many Requests", "asked  to wait 5s",
 		"to default: delivered",
-		`"items":[`, `"duplicates":1`, `"next_cursor"`, `"breaker"`, `"last_accepted_at"`, `"amplification"`,
-		`"attempts":[`, "Keep it logically awesome", `"state":"paused"`, `"state":"ready"`,
+		`"duplicate":false}`, `"duplicate":true}`, `"status":401`,
+		`"items":[`, `"next_cursor"`, `"key":"my-first-event"`, `"items":[]`, `"breaker"`, `"last_accepted_at"`, `"amplification"`,
+		`"attempts":[`, `"state":"paused"`, `"state":"ready"`,
 		`"status":409`, `"dry_run":true,"matched":0`)
 }
 

@@ -77,8 +77,7 @@ func fileSizeLimit(pid int, limit, before *syscall.Rlimit) error {
 // fillVolume leaves no byte free on the volume of the store.
 func fillVolume(t *testing.T, s *service) func() {
 	t.Helper()
-	path := filepath.Join(filepath.Dir(s.database), "filler")
-	file, err := os.Create(path)
+	file, err := os.CreateTemp(filepath.Dir(s.database), "filler")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func fillVolume(t *testing.T, s *service) func() {
 			_, err = file.Write(make([]byte, size))
 		}
 	}
-	return func() { os.Remove(path) }
+	return func() { os.Remove(file.Name()) }
 }
 
 // smallVolume mounts a volume of its own for a service, where that is

@@ -301,6 +301,27 @@ func TestBulkRedeliveryIsPaced(t *testing.T) {
 	}
 }
 
+// TestALargeBulkRedeliveryIsBoundedAndPacedOverItsPages: what is over the bound
+// waits for the next request, and no page begins its first attempts anew.
+func TestALargeBulkRedeliveryIsBoundedAndPacedOverItsPages(t *testing.T) {
+	h := newHouse(t, nil)
+	const all = bulkMost + webhook.MaxPage/2
+	seed(t, h, all)
+	// They stay pending, so that the fake's pages do not shift.
+	answer := h.operator("POST /v1/redeliver", `{"filter":{"state":"pending"}}`)
+	wants(t, answer, http.StatusAccepted)
+	if got := decode[bulkResult](t, answer.Body.Bytes()); got.Matched != bulkMost || got.Redelivered != bulkMost || !got.More {
+		t.Errorf("redelivered %+v", got)
+	}
+	first, last := h.engine.delivery(all-1).NextAttemptAt, h.engine.delivery(all-bulkMost).NextAttemptAt
+	if spread := last.Sub(first); spread != (bulkMost-1)*bulkSpacing {
+		t.Errorf("spread over %s, want %s", spread, (bulkMost-1)*bulkSpacing)
+	}
+	if got := h.engine.delivery(0).NextAttemptAt; !got.Before(first) {
+		t.Errorf("what is over the bound is due at %s", got)
+	}
+}
+
 func TestDestinationsAreShownAndChanged(t *testing.T) {
 	h := newHouse(t, nil)
 	seed(t, h, 3)

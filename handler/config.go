@@ -67,7 +67,7 @@ type Config struct {
 	Ready func(context.Context) error
 	Flow  func(context.Context) []string
 
-	// Observe is told of every request to a receive path.
+	// Observe is called for every request to a receive path.
 	Observe func(Observation)
 	// Metrics is served at /metrics behind the token; Dashboard gets every
 	// request that no route here takes.

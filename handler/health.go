@@ -7,7 +7,7 @@ import (
 )
 
 // readyTimeout bounds the question whether events can be accepted.
-const readyTimeout = 5 * time.Second
+const readyTimeout = time.Second
 
 // health is the body of a health answer. It has no details but the reasons of
 // /healthz/delivery, which name destinations and holds and nothing else.

@@ -88,7 +88,7 @@ func (h *receiver) handshake(w http.ResponseWriter, r *http.Request) {
 	in := h.intake(r)
 	out, refused := h.beforeBody(r, in)
 	if !refused {
-		out = h.greet(r, in)
+		out = h.answerHandshake(r, in)
 	}
 	h.finish(w, r, in, out)
 }
@@ -171,8 +171,10 @@ func (h *receiver) withBody(w http.ResponseWriter, r *http.Request, in *intake) 
 	}
 	defer body.release()
 	in.read = int64(len(body.bytes))
-	verdict := in.source.Verifier.Verify(request(r, body.bytes), in.arrived)
-	out := judged(verdict)
+	asked := request(r, body.bytes)
+	asked.Reserve = body.room.Acquire
+	verdict := in.source.Verifier.Verify(asked, in.arrived)
+	out := outcomeOf(verdict)
 	if out.result != webhook.ResultAccepted {
 		return out
 	}
@@ -201,22 +203,22 @@ func request(r *http.Request, body []byte) signature.Request {
 	return signature.Request{Method: r.Method, Target: r.RequestURI, Header: r.Header, Body: body}
 }
 
-// judged takes over what the verifier found.
-func judged(verdict signature.Verdict) outcome {
+// outcomeOf takes over what the verifier found.
+func outcomeOf(verdict signature.Verdict) outcome {
 	return outcome{
 		result: verdict.Result, reason: verdict.Reason, alert: verdict.Alert,
 		secret: verdict.Secret, reply: verdict.Challenge,
 	}
 }
 
-// greet answers a handshake; a plain look at the path is answered 200.
-func (h *receiver) greet(r *http.Request, in *intake) outcome {
+// answerHandshake answers a handshake; a plain look at the path is answered 200.
+func (h *receiver) answerHandshake(r *http.Request, in *intake) outcome {
 	verdict, meant := in.source.Verifier.Handshake(request(r, nil))
 	if !meant {
 		// Somebody looks whether the path is there: no webhook, no result.
 		return outcome{reply: &signature.Challenge{Status: http.StatusOK}}
 	}
-	return judged(verdict)
+	return outcomeOf(verdict)
 }
 
 // arrival makes the event.
@@ -238,7 +240,7 @@ func (h *receiver) store(r *http.Request, in *intake, arrival webhook.Arrival) o
 	out := outcome{result: webhook.ResultUnavailable, secret: noSecret}
 	defer func() { settle(out.result) }()
 	if fresh != nil || repeat != nil {
-		if refusal := h.which(r.Context(), arrival.Event, fresh, repeat); refusal != nil {
+		if refusal := h.refusalFor(r.Context(), arrival.Event, fresh, repeat); refusal != nil {
 			out = refuse(webhook.ResultThrottled, reasonRate)
 			out.header = refusal
 			return out
@@ -248,9 +250,9 @@ func (h *receiver) store(r *http.Request, in *intake, arrival webhook.Arrival) o
 	return out
 }
 
-// which finds out whether an event is new or a repeat, and returns that kind's
+// refusalFor finds out whether an event is new or a repeat, and returns that kind's
 // refusal. Only a source that is over a rate pays for this question.
-func (h *receiver) which(ctx context.Context, event webhook.Event, fresh, repeat http.Header) http.Header {
+func (h *receiver) refusalFor(ctx context.Context, event webhook.Event, fresh, repeat http.Header) http.Header {
 	if event.Key == "" || h.config.Events == nil {
 		return fresh
 	}
@@ -316,7 +318,7 @@ func (h *receiver) finish(w http.ResponseWriter, r *http.Request, in *intake, ou
 	write := func() {
 		maps.Copy(w.Header(), out.header)
 		answer(w, in.source, out)
-		h.tell(r, w.Header().Get(requestIDHeader), in, out)
+		h.report(r, w.Header().Get(requestIDHeader), in, out)
 	}
 	if out.body == bodyUnread {
 		answerUnread(w, r, write)

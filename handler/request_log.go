@@ -59,8 +59,8 @@ func (b *lineBudget) allow(now time.Time) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// tell reports a request to the log, the counters and the observer.
-func (h *receiver) tell(r *http.Request, requestID string, in *intake, out outcome) {
+// report reports a request to the log, the counters and the observer.
+func (h *receiver) report(r *http.Request, requestID string, in *intake, out outcome) {
 	if out.result == "" {
 		return
 	}
@@ -87,8 +87,8 @@ func (h *receiver) tell(r *http.Request, requestID string, in *intake, out outco
 }
 
 // event logs what was stored or repeated.
-func (j *requestLog) event(ctx context.Context, seen Observation, out outcome) {
-	j.log.LogAttrs(ctx, slog.LevelInfo, "event received",
+func (l *requestLog) event(ctx context.Context, seen Observation, out outcome) {
+	l.log.LogAttrs(ctx, slog.LevelInfo, "event received",
 		slog.String(webhook.LogSource, seen.Source),
 		slog.String(webhook.LogEvent, seen.Event.String()),
 		slog.String(webhook.LogResult, string(seen.Result)),
@@ -96,15 +96,15 @@ func (j *requestLog) event(ctx context.Context, seen Observation, out outcome) {
 		slog.Int64(webhook.LogBytes, seen.Bytes),
 		slog.Duration(webhook.LogDuration, seen.Duration))
 	if len(out.receipt.Reopened) > 0 {
-		j.log.LogAttrs(ctx, slog.LevelInfo, "repeat revived dead deliveries",
+		l.log.LogAttrs(ctx, slog.LevelInfo, "repeat revived dead deliveries",
 			slog.String(webhook.LogEvent, seen.Event.String()),
 			slog.Any(webhook.LogDestination, out.receipt.Reopened))
 	}
 }
 
 // refusal logs what was not stored, challenges among it.
-func (j *requestLog) refusal(ctx context.Context, requestID string, client netip.Addr, seen Observation) {
-	suppressed, ok := j.refusals.allow(seen.At)
+func (l *requestLog) refusal(ctx context.Context, requestID string, client netip.Addr, seen Observation) {
+	suppressed, ok := l.refusals.allow(seen.At)
 	if !ok {
 		return
 	}
@@ -120,16 +120,16 @@ func (j *requestLog) refusal(ctx context.Context, requestID string, client netip
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int(webhook.LogSuppressed, suppressed))
 	}
-	j.log.LogAttrs(ctx, slog.LevelInfo, "request not stored", attrs...)
+	l.log.LogAttrs(ctx, slog.LevelInfo, "request not stored", attrs...)
 }
 
 // failure logs our own fault, under a bound of its own.
-func (j *requestLog) failure(ctx context.Context, requestID string, seen Observation, cause error) {
-	suppressed, ok := j.failures.allow(seen.At)
+func (l *requestLog) failure(ctx context.Context, requestID string, seen Observation, cause error) {
+	suppressed, ok := l.failures.allow(seen.At)
 	if !ok {
 		return
 	}
-	j.log.LogAttrs(ctx, slog.LevelError, "event could not be stored",
+	l.log.LogAttrs(ctx, slog.LevelError, "event could not be stored",
 		slog.Int(webhook.LogSuppressed, suppressed),
 		slog.String(webhook.LogSource, seen.Source),
 		slog.String(webhook.LogRequest, requestID),

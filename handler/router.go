@@ -20,8 +20,36 @@ func New(config Config) http.Handler {
 	return routes(config)
 }
 
+// NewPublic returns what strangers may reach where the operator has a listener of
+// its own: the receive paths and health. All other paths are answered 404.
+func NewPublic(config Config) http.Handler {
+	config.Dashboard, config.Metrics = nil, nil
+	a, router := newAPI(config)
+	a.receivePaths(router)
+	a.healthPaths(router)
+	return router
+}
+
+// NewAdmin returns what only the operator may reach: the API, the dashboard,
+// /metrics, and health. Receive paths are answered 404.
+func NewAdmin(config Config) http.Handler {
+	a, router := newAPI(config)
+	a.healthPaths(router)
+	a.adminPaths(router)
+	return router
+}
+
 // routes is New with the table of routes still visible.
 func routes(config Config) chi.Router {
+	a, router := newAPI(config)
+	a.receivePaths(router)
+	a.healthPaths(router)
+	a.adminPaths(router)
+	return router
+}
+
+// newAPI returns a router without paths.
+func newAPI(config Config) (*api, chi.Router) {
 	config = config.withDefaults()
 	router := chi.NewRouter()
 	a := &api{config: config, routes: router}
@@ -31,13 +59,15 @@ func routes(config Config) chi.Router {
 	}
 	router.NotFound(a.notFound)
 	router.MethodNotAllowed(a.notAllowed)
-	a.receivePaths(router)
-	a.healthPaths(router)
-	router.Route("/v1", a.operatorPaths)
-	if config.Metrics != nil {
-		router.Method(http.MethodGet, "/metrics", a.guard(config.Metrics))
+	return a, router
+}
+
+// adminPaths are those of the operator.
+func (h *api) adminPaths(router chi.Router) {
+	router.Route("/v1", h.operatorPaths)
+	if h.config.Metrics != nil {
+		router.Method(http.MethodGet, "/metrics", h.guard(h.config.Metrics))
 	}
-	return router
 }
 
 func (h *api) receivePaths(router chi.Router) {

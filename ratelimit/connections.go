@@ -9,10 +9,11 @@ import (
 
 const (
 	// MaxConnections is how many connections callers that were not verified
-	// lately may have open together, MaxBlockConnections how many each address
-	// block: of private addresses, behind which many may be, all. Verified
-	// blocks have no such limit.
-	MaxConnections      = 1024
+	// lately may have open together.
+	MaxConnections = 1024
+	// MaxBlockConnections is how many of them each address block may have; of
+	// private addresses, behind which many may be, all. Verified blocks have no
+	// such limit.
 	MaxBlockConnections = 128
 )
 

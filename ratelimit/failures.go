@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -70,10 +71,63 @@ func (f *FailureLimiter) Verified(ctx context.Context) {
 	f.verified.see(CallerOf(ctx).key(), time.Now())
 }
 
+// VerifiedBlocks returns the address blocks that sent a verified event within
+// [TrustFor] and when they last did, for a file that outlives the process.
+func (f *FailureLimiter) VerifiedBlocks() map[netip.Addr]time.Time {
+	now, blocks := time.Now(), map[netip.Addr]time.Time{}
+	f.verified.mu.Lock()
+	defer f.verified.mu.Unlock()
+	f.verified.isNew = false
+	for key, last := range f.verified.last {
+		if block, ok := blockOf(key); ok && now.Before(last.Add(TrustFor)) {
+			blocks[block] = last
+		}
+	}
+	return blocks
+}
+
+// VerifiedNew reports whether a block was verified that the last VerifiedBlocks
+// did not have.
+func (f *FailureLimiter) VerifiedNew() bool {
+	f.verified.mu.Lock()
+	defer f.verified.mu.Unlock()
+	return f.verified.isNew
+}
+
+// Remember takes over what VerifiedBlocks of an earlier process returned. A time
+// ahead of the clock counts as now.
+func (f *FailureLimiter) Remember(blocks map[netip.Addr]time.Time) {
+	now := time.Now()
+	for block, last := range blocks {
+		if last.After(now) {
+			last = now
+		}
+		f.verified.see(Caller{Addr: block}.key(), last)
+	}
+	f.verified.mu.Lock()
+	defer f.verified.mu.Unlock()
+	f.verified.isNew = false
+}
+
+// blockOf returns the block of a key.
+func blockOf(key string) (netip.Addr, bool) {
+	switch len(key) {
+	case 4:
+		return netip.AddrFrom4([4]byte([]byte(key))), true
+	case 8:
+		var whole [16]byte
+		copy(whole[:], key)
+		return netip.AddrFrom16(whole), true
+	default:
+		return netip.Addr{}, false
+	}
+}
+
 // recent remembers when keys were last seen, at most [MaxKeys] of them.
 type recent struct {
-	mu   sync.Mutex // guards last
-	last map[string]time.Time
+	mu    sync.Mutex // guards what is below
+	last  map[string]time.Time
+	isNew bool // a key has come in since this was reset
 }
 
 // see notes a key. In a full table it takes the place of one that no longer
@@ -81,9 +135,11 @@ type recent struct {
 func (r *recent) see(key string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.last[key]; !known && len(r.last) >= MaxKeys {
+	was, known := r.last[key]
+	if !known && len(r.last) >= MaxKeys {
 		r.makeRoom(now)
 	}
+	r.isNew = r.isNew || !known || !now.Before(was.Add(TrustFor))
 	r.last[key] = now
 }
 

@@ -346,3 +346,38 @@ func BenchmarkSourcesTake(b *testing.B) {
 		settle(webhook.ResultUnavailable)
 	}
 }
+
+// A restart must not let a stranger at a shared address silence a sender who was
+// verified before it.
+func TestWhoWasVerifiedIsRememberedByTheNextProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, after := NewFailureLimiter(webhook.Rate{N: 1, Per: time.Minute}), NewFailureLimiter(webhook.Rate{N: 1, Per: time.Minute})
+		for _, addr := range []string{"203.0.113.7", "2001:db8:1:2:3::4"} {
+			before.Verified(from(addr))
+		}
+		if !before.VerifiedNew() {
+			t.Error("nothing is new")
+		}
+		blocks := before.VerifiedBlocks()
+		if before.VerifiedNew() {
+			t.Error("what was given out is still new")
+		}
+		before.Verified(from("203.0.113.7"))
+		if before.VerifiedNew() {
+			t.Error("a block that was given out is new again")
+		}
+		blocks[netip.MustParseAddr("198.51.100.1")] = time.Now().Add(10 * 365 * 24 * time.Hour)
+		after.Remember(blocks)
+		for addr, want := range map[string]bool{"203.0.113.7": true, "2001:db8:1:2:9::9": true, "198.51.100.1": true, "203.0.113.8": false} {
+			if got := after.Known(from(addr)); got != want {
+				t.Errorf("%s: %t, want %t", addr, got, want)
+			}
+		}
+		<-time.After(TrustFor)
+		for _, addr := range []string{"203.0.113.7", "198.51.100.1"} {
+			if after.Known(from(addr)) {
+				t.Errorf("%s is known longer than an hour", addr)
+			}
+		}
+	})
+}

@@ -72,8 +72,8 @@ func NewLimiter(name string, rates []webhook.Rate, table Table) *Limiter {
 	return l
 }
 
-// Ticket is a place that was taken. The zero Ticket is none.
-type Ticket struct {
+// Reservation is a place that was taken. The zero Reservation is none.
+type Reservation struct {
 	limits limits
 	key    string
 	at     time.Time
@@ -106,21 +106,21 @@ func (r Refusal) Header() http.Header {
 
 // Take uses up one place of a key, or says how long to wait. Nothing is used
 // up by a refusal.
-func (l *Limiter) Take(key string) (Ticket, Refusal) {
+func (l *Limiter) Take(key string) (Reservation, Refusal) {
 	now := time.Now()
 	for i, limit := range l.limits {
 		if limit.take(key) {
 			continue
 		}
-		Ticket{limits: l.limits[:i], key: key, at: now}.GiveBack()
+		Reservation{limits: l.limits[:i], key: key, at: now}.Cancel()
 		refusal := l.refusal(key, now)
 		if !refusal.Refused() {
 			// The moment has passed between the two questions.
 			refusal = Refusal{Wait: time.Second, Name: l.name, Rate: limit.rate}
 		}
-		return Ticket{}, refusal
+		return Reservation{}, refusal
 	}
-	return Ticket{limits: l.limits, key: key, at: now}, Refusal{}
+	return Reservation{limits: l.limits, key: key, at: now}, Refusal{}
 }
 
 // Count uses up one place of a key even where none is left.
@@ -136,8 +136,8 @@ func (l *Limiter) Check(key string) Refusal {
 	return l.refusal(key, time.Now())
 }
 
-// GiveBack returns a place that turned out not to be used.
-func (t Ticket) GiveBack() {
+// Cancel returns a place that turned out not to be used.
+func (t Reservation) Cancel() {
 	for _, limit := range t.limits {
 		limit.counter.takeBack(t.key, t.at)
 	}

@@ -74,11 +74,11 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 			start := time.Now()
 			var taken []time.Time
 			for time.Since(start) < 20*rate.Per {
-				ticket, refusal := limiter.Take("k")
+				reservation, refusal := limiter.Take("k")
 				switch {
 				case refusal.Refused():
 				case random.IntN(4) == 0:
-					ticket.GiveBack()
+					reservation.Cancel()
 				default:
 					taken = append(taken, time.Now())
 				}
@@ -93,5 +93,58 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 				t.Errorf("%s: only %d let in, want at least %d", rate, len(taken), least)
 			}
 		})
+	}
+}
+
+// A sender that always asks for more than its rate gets its rate, window by window.
+func TestASteadySenderOverTheLimitGetsTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const windows = 10
+		limiter := NewLimiter("test", []webhook.Rate{{N: 120, Per: time.Minute}}, Table{Marks: 64})
+		taken := 0
+		for range windows * 240 {
+			if _, refusal := limiter.Take("k"); !refusal.Refused() {
+				taken++
+			}
+			pass(250 * time.Millisecond)
+		}
+		if least := windows * 115; taken < least || taken > windows*120 {
+			t.Errorf("%d let in within %d minutes, want %d to %d", taken, windows, least, windows*120)
+		}
+	})
+}
+
+func TestARefusalByOneRateUsesUpNoOther(t *testing.T) {
+	for _, rates := range [][]webhook.Rate{
+		{{N: 2, Per: time.Second}, {N: 3, Per: time.Hour}},
+		{{N: 3, Per: time.Hour}, {N: 2, Per: time.Second}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			limiter := NewLimiter("test", rates, Table{})
+			refused := 0
+			for range 10 {
+				if _, refusal := limiter.Take("k"); refusal.Refused() {
+					refused++
+				}
+			}
+			if refused != 8 {
+				t.Errorf("%d of 10 refused, want 8", refused)
+			}
+			pass(2 * time.Second)
+			if _, refusal := limiter.Take("k"); refusal.Refused() {
+				t.Errorf("%v: the third of an hour is refused, as if refusals had used it up", rates)
+			}
+		})
+	}
+}
+
+func TestAWindowThatIsNoWholeSecondIsRoundedUp(t *testing.T) {
+	for per, want := range map[time.Duration]string{
+		1500 * time.Millisecond: `"test";q=5;w=2`, time.Second: `"test";q=5;w=1`, 100 * time.Millisecond: `"test";q=5;w=1`, time.Minute: `"test";q=5;w=60`,
+	} {
+		refusal := Refusal{Wait: time.Second, Name: "test", Rate: webhook.Rate{N: 5, Per: per}}
+		if got := refusal.Header().Get("RateLimit-Policy"); got != want {
+			t.Errorf("%s: %s, want %s", per, got, want)
+		}
 	}
 }

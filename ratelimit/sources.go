@@ -84,14 +84,14 @@ func (s *Sources) Take(ctx context.Context, source string) (settle func(webhook.
 	if a.per == PerCaller {
 		key = CallerOf(ctx).key()
 	}
-	newTicket, newRefusal := a.fresh.Take(key)
-	repeatTicket, repeatRefusal := a.repeats.Take(key)
+	freshReservation, newRefusal := a.fresh.Take(key)
+	repeatReservation, repeatRefusal := a.repeats.Take(key)
 	settle = func(result webhook.Result) {
 		if result != webhook.ResultAccepted {
-			newTicket.GiveBack()
+			freshReservation.Cancel()
 		}
 		if result != webhook.ResultDuplicate {
-			repeatTicket.GiveBack()
+			repeatReservation.Cancel()
 		}
 	}
 	return settle, fields(newRefusal), fields(repeatRefusal)

@@ -8,41 +8,67 @@ import (
 	"net/http"
 	"sync"
 
+	"weir/ratelimit"
 	"weir/service/metrics"
 	"weir/webhook"
 )
 
-// auxiliaryServers start before the service and stop after it: the listener of
-// WEIR_METRICS_ADDR, whose last page is then complete, and the sender of alerts,
-// which then has all of them.
+// auxiliaryServers start before the service and stop after it: the listeners of
+// WEIR_METRICS_ADDR, whose last page is then complete, and of WEIR_ADMIN_ADDR, and
+// the sender of alerts, which then has all of them.
 type auxiliaryServers struct {
-	server   *http.Server
-	listener net.Listener // nil when WEIR_METRICS_ADDR is not set
-	cut      context.CancelFunc
-	running  sync.WaitGroup
+	servers []*auxiliaryServer
+	cut     context.CancelFunc
+	running sync.WaitGroup
 }
 
-// listenAuxiliary opens the second listener.
+// auxiliaryServer is a server with a listener of its own.
+type auxiliaryServer struct {
+	setting  string // of its address
+	address  string
+	server   *http.Server
+	listener net.Listener
+}
+
+// add adds a server before any listens.
+func (b *auxiliaryServers) add(setting, address string, server *http.Server) {
+	b.servers = append(b.servers, &auxiliaryServer{setting: setting, address: address, server: server})
+}
+
+// listenAuxiliary opens the other listeners.
 func (svc *Service) listenAuxiliary(ctx context.Context, c Config) error {
-	if svc.settings.MetricsAddr == "" {
-		return nil
+	if svc.settings.MetricsAddr != "" {
+		svc.auxiliary.add("WEIR_METRICS_ADDR", svc.settings.MetricsAddr, metrics.NewServer(svc.page, svc.log))
 	}
-	listener, err := c.Listen(ctx, "tcp", svc.settings.MetricsAddr)
-	if err != nil {
-		return fmt.Errorf("listen on %s for metrics: %w", svc.settings.MetricsAddr, err)
+	for _, s := range svc.auxiliary.servers {
+		listener, err := c.Listen(ctx, "tcp", s.address)
+		if err != nil {
+			return errors.Join(fmt.Errorf("listen on %s (%s): %w", s.address, s.setting, err), svc.auxiliary.closeListeners())
+		}
+		s.listener = ratelimit.NewConnections(svc.failures, svc.cannotAccept).Listener(listener)
 	}
-	svc.auxiliary.listener = listener
-	svc.auxiliary.server = metrics.NewServer(svc.page, svc.log)
 	return nil
 }
 
-// startAuxiliary starts both. A listener that breaks ends the service by fail.
+// closeListeners closes what was opened when another one could not be.
+func (b *auxiliaryServers) closeListeners() error {
+	var errs []error
+	for _, s := range b.servers {
+		if s.listener != nil {
+			errs = append(errs, s.listener.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// startAuxiliary starts all of them. A listener that breaks ends the service by
+// fail.
 func (svc *Service) startAuxiliary(fail func(error)) {
 	b := &svc.auxiliary
-	if b.listener != nil {
+	for _, s := range b.servers {
 		b.running.Go(func() {
-			if err := serveUntilClosed(b.server, b.listener); err != nil {
-				fail(fmt.Errorf("serve metrics: %w", err))
+			if err := serveUntilClosed(s.server, s.listener); err != nil {
+				fail(fmt.Errorf("serve %s: %w", s.setting, err))
 			}
 		})
 	}
@@ -53,7 +79,7 @@ func (svc *Service) startAuxiliary(fail func(error)) {
 	}
 }
 
-// stopAuxiliary sends what alerts are left and closes the listener, until grace
+// stopAuxiliary sends what alerts are left and closes the listeners, until grace
 // ends.
 func (svc *Service) stopAuxiliary(grace context.Context) {
 	b := &svc.auxiliary
@@ -63,10 +89,10 @@ func (svc *Service) stopAuxiliary(grace context.Context) {
 		defer stop()
 		defer b.cut()
 	}
-	if b.server != nil {
-		if err := b.server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			svc.log.Debug("metrics were still being read when the grace ended", webhook.LogError, err)
-			b.server.Close()
+	for _, s := range b.servers {
+		if err := s.server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			svc.log.Debug("an auxiliary server still had requests when the grace ended", webhook.LogError, err)
+			s.server.Close()
 		}
 	}
 	b.running.Wait()

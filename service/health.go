@@ -14,19 +14,21 @@ import (
 // errDraining is why a service that stops is not ready.
 var errDraining = errors.New("the service is stopping")
 
-// ready returns nil while events can be accepted: it commits something to find
-// out.
+// ready returns nil while new events can be stored.
 func (svc *Service) ready(ctx context.Context) error {
 	if svc.draining.Load() {
 		return errDraining
 	}
-	return svc.store.Ping(ctx)
+	return svc.store.Ready(ctx)
 }
 
 // flow returns the reasons why work is not flowing.
 func (svc *Service) flow(ctx context.Context) []string {
 	now := webhook.Ceil(time.Now())
 	var reasons []string
+	if svc.store.Full() {
+		reasons = append(reasons, "new events are refused: the database is at WEIR_MAX_DATABASE, and nothing in it may be removed yet")
+	}
 	for _, name := range svc.dispatcher.Stuck() {
 		reasons = append(reasons, fmt.Sprintf("destination %s: its delivery loop is stuck", name))
 	}

@@ -16,6 +16,8 @@ const (
 	pruneAtMost  = time.Minute
 	pruneAtLeast = time.Second
 	pruneRest    = 50 * time.Millisecond
+	// maxPruneLimit bounds the rows of one step.
+	maxPruneLimit = 1000
 	// idleLook is how often an idle exit is considered.
 	idleLook = time.Second
 	// volumeShare is the part of the volume that the database may fill.
@@ -55,6 +57,9 @@ func (svc *Service) keep(ctx context.Context) error {
 	prune, idle := time.NewTicker(pruneEvery(svc.settings)), time.NewTicker(idleLook)
 	defer prune.Stop()
 	defer idle.Stop()
+	verified, renewed := time.NewTicker(verifiedLook), time.Now()
+	defer verified.Stop()
+	defer svc.saveVerified()
 	if svc.settings.IdleExit == 0 {
 		idle.Stop()
 	}
@@ -68,6 +73,8 @@ func (svc *Service) keep(ctx context.Context) error {
 			if !svc.prune(ctx) {
 				sleep(ctx, pruneAtLeast) // it is not looked through all the time
 			}
+		case now := <-verified.C:
+			renewed = svc.keepVerified(renewed, now)
 		case now := <-idle.C:
 			if svc.idle(ctx, now) && svc.staysIdle(ctx) {
 				return errIdle
@@ -89,10 +96,13 @@ func (svc *Service) makeRoom() {
 // whether there is room now or some was made. A fault is logged: the next round
 // tries again.
 func (svc *Service) prune(ctx context.Context) (helped bool) {
+	var done store.PruneResult
 	for ctx.Err() == nil {
 		now := webhook.Ceil(time.Now())
-		done, err := svc.store.Prune(ctx, store.PruneQuery{
+		var err error
+		done, err = svc.store.Prune(ctx, store.PruneQuery{
 			Now:             now,
+			Limit:           pruneLimit(done),
 			DeliveredBefore: now.Add(-svc.settings.RetainDelivered),
 			DeadBefore:      now.Add(-svc.settings.RetainDead),
 		})
@@ -101,11 +111,30 @@ func (svc *Service) prune(ctx context.Context) (helped bool) {
 			return false
 		}
 		helped = helped || !done.NearlyFull || done.Payloads+done.Events > 0
-		if !done.More || !sleep(ctx, pruneRest) {
+		if !done.More || !sleep(ctx, pruneSleep(done)) {
 			return helped
 		}
 	}
 	return helped
+}
+
+// pruneLimit returns how many rows the next step looks at: while little space is
+// left twice as many as events have arrived during the last one.
+func pruneLimit(done store.PruneResult) int {
+	if done.NearlyFull {
+		return min(max(store.DefaultPruneLimit, 2*done.Arrived), maxPruneLimit)
+	}
+	return store.DefaultPruneLimit
+}
+
+// pruneSleep returns the time between two steps of a round. There is none while
+// little space is left: then pruning has to be faster than intake, and each step
+// waits for its turn in the writer anyway.
+func pruneSleep(done store.PruneResult) time.Duration {
+	if done.NearlyFull {
+		return 0
+	}
+	return pruneRest
 }
 
 // staysIdle is the delay of an idle exit: not ready, and then another look. It

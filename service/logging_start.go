@@ -79,6 +79,7 @@ func serviceSettings(s config.Settings) []slog.Attr {
 		setting("stall_after", config.ShortSpan(s.StallAfter)),
 		setting("client_ip_header", orOff(s.ClientIPHeader)),
 		setting("metrics_addr", orOff(s.MetricsAddr)),
+		setting("admin_addr", orOff(s.AdminAddr)),
 		setting("alert_url", setOrOff[s.AlertURL != nil]),
 		setting("api_token", setOrOff[len(s.APITokens) > 0]),
 	}

@@ -11,8 +11,8 @@
 // # Vocabulary
 //
 // The in-flight log notes beside the database which attempts are out, so that a
-// start after a crash knows. Auxiliary servers are the listener of
-// WEIR_METRICS_ADDR and the sender of alerts: they start first and stop last. A
+// start after a crash knows. Auxiliary servers are the listeners of
+// WEIR_METRICS_ADDR and WEIR_ADMIN_ADDR and the sender of alerts: they start first and stop last. A
 // removed destination is one that is not configured any more.
 //
 // # Example
@@ -99,7 +99,8 @@ type Config struct {
 	Commit  string
 	// Log gets the lines of the log: text where it is a terminal, else JSON.
 	Log io.Writer
-	// Listen opens the listeners of WEIR_ADDR and WEIR_METRICS_ADDR, dial the
+	// Listen opens the listeners of WEIR_ADDR, WEIR_METRICS_ADDR and
+	// WEIR_ADMIN_ADDR, dial the
 	// connections to destinations and to WEIR_ALERT_URL.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
@@ -142,6 +143,7 @@ func open(ctx context.Context, c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	svc.rememberVerified()
 	if svc.inFlightLog, err = openInFlightLog(svc.store.Path()); err == nil {
 		err = svc.wire(ctx, c)
 	}
@@ -244,11 +246,16 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 	if err := svc.rememberAccepted(ctx); err != nil {
 		return err
 	}
-	inside, err := svc.handler(ctx, verifiers)
+	inside, err := svc.handlerConfig(ctx, verifiers)
 	if err != nil {
 		return err
 	}
-	svc.server = handler.NewServer(svc.countRequests(inside), svc.log)
+	public := handler.New
+	if svc.settings.AdminAddr != "" {
+		public = handler.NewPublic
+		svc.auxiliary.add("WEIR_ADMIN_ADDR", svc.settings.AdminAddr, handler.NewServer(svc.countRequests(handler.NewAdmin(inside)), svc.log))
+	}
+	svc.server = handler.NewServer(svc.countRequests(public(inside)), svc.log)
 	return nil
 }
 
@@ -301,24 +308,25 @@ func (svc *Service) routes(c Config, renew renewal) ([]dispatch.Route, error) {
 	return routes, nil
 }
 
-// handler returns the HTTP side.
-func (svc *Service) handler(ctx context.Context, verifiers map[string]*signature.Verifier) (http.Handler, error) {
+// handlerConfig returns what the HTTP side needs.
+func (svc *Service) handlerConfig(ctx context.Context, verifiers map[string]*signature.Verifier) (handler.Config, error) {
+	var none handler.Config
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
 		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, OnUntrustedProxy: svc.warnUntrustedProxy,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("client addresses: %w", err)
+		return none, fmt.Errorf("client addresses: %w", err)
 	}
 	sources, allowances := svc.sources(verifiers)
 	pages, err := svc.pages(svc.failures)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	former, err := svc.removed(ctx)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return handler.New(handler.Config{
+	return handler.Config{
 		Sources: sources, Intake: svc.store, Wake: svc.dispatcher.Wake,
 		ClientAddress: address,
 		Client:        func(ctx context.Context) netip.Addr { return ratelimit.CallerOf(ctx).Addr },
@@ -332,7 +340,7 @@ func (svc *Service) handler(ctx context.Context, verifiers map[string]*signature
 		Waiting: dispatch.Waiting,
 		Stats:   svc.stats, Ready: svc.ready, Flow: svc.flow, Log: svc.log,
 		Dashboard: pages,
-	}), nil
+	}, nil
 }
 
 // sources returns the configured senders and their allowances.

@@ -18,13 +18,17 @@ type Request struct {
 	Header http.Header
 	// Body is exactly the bytes that came over the wire.
 	Body []byte
+	// Reserve is called before memory is taken for n bytes of an inflated body;
+	// false refuses the request with ResultUnavailable. Nil always reserves.
+	Reserve func(n int64) bool
 }
 
 // Verdict is what a verifier makes of a request.
 type Verdict struct {
 	// Result is ResultAccepted, ResultChallenge, or why the request is
 	// refused: ResultBadSignature, ResultStale, ResultMalformed,
-	// ResultTooLarge or ResultUnsupported.
+	// ResultTooLarge, ResultUnsupported, or ResultUnavailable where Reserve
+	// had no room.
 	Result webhook.Result
 	// Reason is a short phrase that an operator can act on; it has no value
 	// of any header in it. Empty when the request is accepted.
@@ -83,7 +87,9 @@ type input struct {
 	// plain is the inflated body, made when a key is read.
 	plain     []byte
 	plainDone bool
-	maxBody   int64
+	// noRoom is set when there was no room for plain.
+	noRoom  bool
+	maxBody int64
 	// fields is what a form gives to the signed content, made once.
 	fields     string
 	fieldsBad  *refusal
@@ -101,6 +107,9 @@ func (v *Verifier) Verify(r Request, now time.Time) Verdict {
 		return Verdict{Result: webhook.ResultChallenge, Secret: -1, Challenge: answer}
 	}
 	secret, refused := v.prove(in, now)
+	if in.noRoom {
+		refused = decodeRefusal(errNoRoom)
+	}
 	if refused != nil {
 		return refused.verdict()
 	}
@@ -111,6 +120,9 @@ func (v *Verifier) Verify(r Request, now time.Time) Verdict {
 	}
 	verdict := Verdict{Result: webhook.ResultAccepted, Secret: secret}
 	verdict.Key, verdict.KeyFrom = v.key(in)
+	if in.noRoom {
+		return decodeRefusal(errNoRoom).verdict()
+	}
 	if v.scheme.alert != nil {
 		verdict.Alert = v.scheme.alert(in)
 	}

@@ -14,6 +14,9 @@ type Commit struct {
 	// NearlyFull says that little room is left below the cap: it is time to
 	// prune, which then also removes payloads of delivered events.
 	NearlyFull bool
+	// Full says that new events are refused, because there is no space for them
+	// below the cap.
+	Full bool
 	// Err is nil when it was committed. It wraps webhook.ErrUnavailable when
 	// the disk or the file is at fault, and not the operation.
 	Err error
@@ -46,6 +49,9 @@ type PruneResult struct {
 	Payloads int // payloads removed, with their attempts
 	Events   int // events removed altogether
 	Pages    int // pages returned to the file system
+	// Arrived is how many events were stored since the step before: the next one
+	// keeps up with intake if it looks at more than that.
+	Arrived int
 	// NearlyFull says that little room is left below the cap, as in [Commit].
 	NearlyFull bool
 	// More says that the next step may be asked for at once; otherwise

@@ -16,6 +16,9 @@ var (
 	// ErrUnavailable says that the store could not commit. What was asked
 	// may be asked again.
 	ErrUnavailable = errors.New("store is unavailable")
+	// ErrDamaged says that a stored body is not the one that was received: it
+	// does not have its SHA-256 any more, and is not sent.
+	ErrDamaged = errors.New("the stored body has changed since it was received")
 	// ErrCursor says that a list's cursor is not one that a list gave out.
 	ErrCursor = errors.New("not a cursor of this list")
 )

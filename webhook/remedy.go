@@ -7,15 +7,15 @@ func HoldRemedy(reason HoldReason, destination string) string {
 	variable := "WEIR_DESTINATION_" + strings.ToUpper(strings.ReplaceAll(destination, "-", "_"))
 	switch reason {
 	case HoldPaused:
-		return "Resume it when the downstream is ready."
+		return "Resume it when the destination is ready."
 	case HoldGone:
 		return "Correct " + variable + "_URL and restart, or resume if the address is right again."
 	case HoldAuth:
-		return "Correct the credentials in " + variable + "_HEADERS or its URL and restart, or resume if the downstream was corrected."
+		return "Correct the credentials in " + variable + "_HEADERS or its URL and restart, or resume if the destination was corrected."
 	case HoldMisdirected:
 		return "Check " + variable + "_URL: path, method and redirects. Then restart, or resume to try at once."
 	case HoldQuota:
-		return "Wait for the reset, or raise the allowance at the downstream and resume."
+		return "Wait for the reset, or raise the allowance at the destination and resume."
 	default:
 		return ""
 	}

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"time"
 
 	"weir/webhook"
@@ -69,7 +68,7 @@ type Attempt struct {
 	NextAttemptAt time.Time        `json:"next_attempt_at"`
 }
 
-// Destination is a downstream with its gates.
+// Destination is a destination with its gates.
 type Destination struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
@@ -130,7 +129,7 @@ type Receipt struct {
 }
 
 // WhyHeld returns the word for what holds a destination, until when, and what
-// the downstream said; "" when nothing holds it.
+// the destination said; "" when nothing holds it.
 func WhyHeld(at Destination) (webhook.WaitingFor, time.Time, string) {
 	switch {
 	case at.Hold != nil:
@@ -141,14 +140,14 @@ func WhyHeld(at Destination) (webhook.WaitingFor, time.Time, string) {
 	return "", time.Time{}, ""
 }
 
-// whyHold says in words why a destination is held and what it said.
+// whyHold says in words why a destination is held and what it answered.
 func whyHold(h Hold) string {
-	line := wording.Hold(h.Reason)
-	if h.Status != 0 {
-		line += fmt.Sprintf("; it answered %d %s", h.Status, http.StatusText(h.Status))
+	said := cmp.Or(h.Evidence.Body, h.Evidence.Note)
+	switch {
+	case h.Status != 0:
+		return wording.Hold(h.Reason) + "; it answered " + wording.Answer(h.Status, said)
+	case said != "":
+		return wording.Hold(h.Reason) + ": " + wording.PlainLine(said)
 	}
-	if said := wording.PlainLine(cmp.Or(h.Evidence.Body, h.Evidence.Note)); said != "" {
-		line += ": " + wording.Shortened(said, 100)
-	}
-	return line
+	return wording.Hold(h.Reason)
 }

@@ -48,22 +48,19 @@ const (
 
 // Client asks a running service, as any other client of its API would.
 type Client struct {
-	Base     string // without a slash at the end
-	BaseFrom string // the setting or flag that it is from
-	Token    string
-	version  string
-	http     *http.Client
+	Config
+	http *http.Client
 }
 
 // Config is what a client needs.
 type Config struct {
-	// URL is that of the service, without a slash at the end; urlFrom names
+	// URL is that of the service, without a slash at the end; URLFrom names
 	// the setting or flag that it is from.
 	URL     string
 	URLFrom string
 	// Token is that of the operator API; without one only send works.
 	Token string
-	// Version is told in User-Agent.
+	// Version is sent in User-Agent.
 	Version string
 	// Dial connects to the service.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -72,53 +69,44 @@ type Config struct {
 // New returns a client of one service. Redirects are not followed, because
 // the token must not go elsewhere.
 func New(c Config) *Client {
-	return &Client{Base: c.URL, BaseFrom: c.URLFrom, Token: c.Token, version: c.Version, http: &http.Client{
+	return &Client{Config: c, http: &http.Client{
 		Timeout:       timeout,
 		Transport:     &http.Transport{DialContext: c.Dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16},
-		CheckRedirect: refuseRedirect,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
-
-// refuseRedirect is for [http.Client]: a redirect is an answer like any other.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close gives the connections back.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Get asks for a path and reads the JSON answer into a value.
 func (c *Client) Get(ctx context.Context, path string, into any) error {
-	return c.ask(ctx, http.MethodGet, path, Exchange{Into: into})
+	return c.ask(ctx, http.MethodGet, path, nil, into)
 }
 
 // Post sends a value as JSON and reads the JSON answer into another.
-func (c *Client) Post(ctx context.Context, path string, e Exchange) error {
-	return c.ask(ctx, http.MethodPost, path, e)
-}
-
-// Exchange is what goes out and where the answer goes.
-type Exchange struct {
-	Body any
-	Into any
+func (c *Client) Post(ctx context.Context, path string, body, into any) error {
+	return c.ask(ctx, http.MethodPost, path, body, into)
 }
 
 // ask makes one request. An answer that is not 2xx is an error with what the
 // service said.
-func (c *Client) ask(ctx context.Context, method, path string, e Exchange) error {
-	request, err := c.request(ctx, method, path, e.Body)
+func (c *Client) ask(ctx context.Context, method, path string, body, into any) error {
+	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the service at %s: %w%s", c.Base, withoutURL(err), c.doubt(err))
+		return fmt.Errorf("ask the service at %s: %w%s", c.URL, withoutURL(err), c.doubt(err))
 	}
 	defer response.Body.Close()
 	answer := io.LimitReader(response.Body, maxAnswer)
 	if response.StatusCode/100 != 2 {
 		return c.readProblem(response, answer)
 	}
-	if err := json.NewDecoder(answer).Decode(e.Into); err != nil {
-		return fmt.Errorf("the answer of %s to %s is not what weir answers: %w", c.Base, path, err)
+	if err := json.NewDecoder(answer).Decode(into); err != nil {
+		return fmt.Errorf("the answer of %s to %s is not what weir answers: %w", c.URL, path, err)
 	}
 	return nil
 }
@@ -132,12 +120,12 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 			return nil, fmt.Errorf("write the request for %s: %w", path, err)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("make a request to WEIR_URL: %w", withoutURL(err))
 	}
 	request.Header.Set("Authorization", "Bearer "+c.Token)
-	request.Header.Set("User-Agent", "weir/"+c.version)
+	request.Header.Set("User-Agent", "weir/"+c.Version)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -146,17 +134,17 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 
 // Send posts what was signed as it is and reads the answer, at most 64 KiB.
 func (c *Client) Send(ctx context.Context, signed signature.Request) (*http.Response, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, signed.Method, c.Base+signed.Target, bytes.NewReader(signed.Body))
+	request, err := http.NewRequestWithContext(ctx, signed.Method, c.URL+signed.Target, bytes.NewReader(signed.Body))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a request to %s: %w", c.Base, withoutURL(err))
+		return nil, nil, fmt.Errorf("make a request to %s: %w", c.URL, withoutURL(err))
 	}
 	request.Header = signed.Header
 	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", "weir/"+c.version)
+		request.Header.Set("User-Agent", "weir/"+c.Version)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, fmt.Errorf("send to the service at %s: %w%s", c.Base, withoutURL(err), c.doubt(err))
+		return nil, nil, fmt.Errorf("send to the service at %s: %w%s", c.URL, withoutURL(err), c.doubt(err))
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
@@ -185,7 +173,7 @@ func (c *Client) doubt(err error) string {
 }
 
 func (c *Client) doubtURL() string {
-	return fmt.Sprintf(" (is %s right?)", cmp.Or(c.BaseFrom, "the address"))
+	return fmt.Sprintf(" (is %s right?)", cmp.Or(c.URLFrom, "the address"))
 }
 
 // Refusal is what the service said when it would not: a problem document

@@ -1,4 +1,4 @@
-// Package demo shows one bad day of a downstream in half a minute, beside the
+// Package demo shows one bad day of a destination in half a minute, beside the
 // loop that retries at once.
 //
 // # Guarantees
@@ -12,7 +12,7 @@
 //
 // A plan is what happens and when. The honest sender repeats some of its
 // webhooks, the greedy one sends more than it may. The naive loop gets a copy of
-// every webhook and delivers it to a downstream of its own with the same script.
+// every webhook and delivers it to a destination of its own with the same script.
 //
 // # Example
 //
@@ -42,6 +42,8 @@ import (
 type Config struct {
 	// Out gets what happens, line by line, and the table.
 	Out io.Writer
+	// JSON prints only the table, on one line.
+	JSON bool
 	// Stay keeps the service running after the table, until the context ends.
 	Stay bool
 	// Version is that of the program.
@@ -52,7 +54,7 @@ type Config struct {
 }
 
 // Run shows the service as it really runs, with a storm of senders in front
-// of it and a downstream that has a bad day behind it, beside a loop that
+// of it and a destination that has a bad day behind it, beside a loop that
 // retries at once and forever. It returns an error if a webhook was lost.
 func Run(ctx context.Context, c Config) error {
 	plan := fullPlan()
@@ -62,7 +64,15 @@ func Run(ctx context.Context, c Config) error {
 	return run(ctx, c, plan)
 }
 
-// headerTimeout bounds the header of a request to a scripted downstream.
+// live is where everything but the table goes.
+func (c Config) live() io.Writer {
+	if c.JSON {
+		return io.Discard
+	}
+	return c.Out
+}
+
+// headerTimeout bounds the header of a request to a scripted destination.
 const headerTimeout = 10 * time.Second
 
 // ErrLost is the demo's failure.
@@ -74,7 +84,7 @@ type demo struct {
 	out  io.Writer
 	// start is when the storm began.
 	start time.Time
-	// ours and theirs are the two downstreams, with one script: behind weir
+	// ours and theirs are the two destinations, with one script: behind weir
 	// and behind the naive loop.
 	ours   *flaky.Server
 	theirs *flaky.Server
@@ -105,22 +115,22 @@ func run(ctx context.Context, c Config, p plan) (err error) {
 	defer parts.Wait()
 	defer cancel()
 
-	d := &demo{plan: p, out: c.Out, folder: folder, toNaive: make(chan flaky.Webhook, 4096)}
-	downstream, err := d.openDownstreams(running, c, &parts)
+	d := &demo{plan: p, out: c.live(), folder: folder, toNaive: make(chan flaky.Webhook, 4096)}
+	destination, err := d.openDestinations(running, c, &parts)
 	if err != nil {
 		return err
 	}
-	failed, err := d.openWeir(running, c, opening{downstream: downstream, parts: &parts})
+	failed, err := d.openWeir(running, c, destination, &parts)
 	if err != nil {
 		return err
 	}
 	defer d.api.Close()
-	return d.show(running, failed)
+	return d.show(running, c, failed)
 }
 
-// openDownstreams starts the two scripted downstreams and the naive loop, and
+// openDestinations starts the two scripted destinations and the naive loop, and
 // returns the address of the one behind weir.
-func (d *demo) openDownstreams(ctx context.Context, c Config, parts *sync.WaitGroup) (string, error) {
+func (d *demo) openDestinations(ctx context.Context, c Config, parts *sync.WaitGroup) (string, error) {
 	var addresses [2]string
 	for i, server := range [...]**flaky.Server{&d.ours, &d.theirs} {
 		made, err := flaky.New(d.plan.script)
@@ -152,17 +162,11 @@ func (d *demo) openDownstreams(ctx context.Context, c Config, parts *sync.WaitGr
 	return addresses[0], nil
 }
 
-// opening is what weir is started with.
-type opening struct {
-	downstream string
-	parts      *sync.WaitGroup
-}
-
 // openWeir starts the service by the code that serves, with settings as an
 // operator would write them. What it says goes into a file. The channel gets
 // its error, should it end before it is told to.
-func (d *demo) openWeir(ctx context.Context, c Config, o opening) (<-chan error, error) {
-	s, err := config.Load(d.plan.environ(d, o.downstream))
+func (d *demo) openWeir(ctx context.Context, c Config, destination string, parts *sync.WaitGroup) (<-chan error, error) {
+	s, err := config.Load(d.plan.environ(d, destination))
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
@@ -177,7 +181,7 @@ func (d *demo) openWeir(ctx context.Context, c Config, o opening) (<-chan error,
 		return nil, errors.Join(fmt.Errorf("demo: open weir: %w", err), logFile.Close())
 	}
 	ended := make(chan error, 1)
-	o.parts.Go(func() {
+	parts.Go(func() {
 		err := running.Run(ctx)
 		ended <- errors.Join(err, running.Close(ctx), logFile.Close())
 	})
@@ -187,8 +191,8 @@ func (d *demo) openWeir(ctx context.Context, c Config, o opening) (<-chan error,
 	return ended, err
 }
 
-// show runs the storm, tells about it, and prints the table.
-func (d *demo) show(ctx context.Context, failed <-chan error) error {
+// show runs the storm, prints what happens, and prints the table.
+func (d *demo) show(ctx context.Context, c Config, failed <-chan error) error {
 	storm, calm := context.WithTimeout(ctx, d.plan.most)
 	defer calm()
 	d.start = time.Now()
@@ -203,8 +207,10 @@ func (d *demo) show(ctx context.Context, failed <-chan error) error {
 		return err
 	}
 	sum := d.result()
-	sum.print(d.out)
-	if sum.weir.lost > 0 {
+	if err := sum.print(c.Out, c.JSON); err != nil {
+		return fmt.Errorf("demo: print the table: %w", err)
+	}
+	if sum.Weir.Lost > 0 {
 		fmt.Fprintf(d.out, "\nThe database and the log are kept in %s.\n", d.folder)
 		return ErrLost
 	}
@@ -226,7 +232,7 @@ func (d *demo) watch(ctx context.Context, failed <-chan error) error {
 		case <-tick.C:
 		}
 		view.line(ctx)
-		if d.senders.finished() && d.undelivered() == 0 {
+		if d.senders.counts().done && d.undelivered() == 0 {
 			return nil
 		}
 	}
@@ -244,7 +250,7 @@ weir keeps running; Ctrl-C ends it.
   dashboard  %[1]s/
   token      %[2]s
 
-One webhook waits there, because the downstream "crm" refuses the credentials,
+One webhook waits there, because the destination "crm" refuses the credentials,
 and one is dead, because "archive" refused it. Find out why, and send the dead
 one again: this time it is taken. Or from another terminal:
 

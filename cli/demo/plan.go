@@ -43,7 +43,7 @@ type burst struct {
 	repeatEach int
 }
 
-// fullPlan fits a bad day into half a minute. The downstream takes 60 requests
+// fullPlan fits a bad day into half a minute. The destination takes 60 requests
 // in a minute of the clock; the demo begins 23 seconds before a new one, so
 // that nobody has to wait for a whole minute.
 func fullPlan() plan {
@@ -70,7 +70,7 @@ type times struct {
 	reset     time.Duration
 }
 
-// badDay is the downstream's bad day. The paths are those of the
+// badDay is the destination's bad day. The paths are those of the
 // destinations; crm and archive come into play with --stay only.
 func badDay(at times) flaky.Script {
 	return flaky.Script{
@@ -116,7 +116,7 @@ const (
 
 // environ returns the settings of the inner service, which are all that an
 // operator would have to write.
-func (p plan) environ(d *demo, downstream string) []string {
+func (p plan) environ(d *demo, destination string) []string {
 	d.token = rand.Text()
 	return []string{
 		"WEIR_ADDR=127.0.0.1:0",
@@ -136,8 +136,8 @@ func (p plan) environ(d *demo, downstream string) []string {
 		"WEIR_SOURCE_ARCHIVE_SECRET=" + rand.Text(),
 		"WEIR_SOURCE_ARCHIVE_TO=archive",
 		"WEIR_DESTINATIONS=default,crm,archive",
-		"WEIR_FORWARD_URL=" + downstream + "/app",
-		"WEIR_DESTINATION_CRM_URL=" + downstream + "/crm",
-		"WEIR_DESTINATION_ARCHIVE_URL=" + downstream + "/archive",
+		"WEIR_FORWARD_URL=" + destination + "/app",
+		"WEIR_DESTINATION_CRM_URL=" + destination + "/crm",
+		"WEIR_DESTINATION_ARCHIVE_URL=" + destination + "/archive",
 	}
 }

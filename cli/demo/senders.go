@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +35,6 @@ type senders struct {
 	stored map[webhook.ID]bool
 	// sent are the different webhooks, by id.
 	sent map[string]bool
-	done bool
 }
 
 // sendCount is what weir answered.
@@ -42,6 +43,9 @@ type sendCount struct {
 	duplicates int
 	throttled  int
 	other      int
+	// different counts the different webhooks; done says that all were sent.
+	different int
+	done      bool
 }
 
 // newSenders makes a signer for each source.
@@ -71,7 +75,7 @@ func (s *senders) run(ctx context.Context) {
 	close(s.toNaive)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done = ctx.Err() == nil
+	s.count.done = ctx.Err() == nil
 }
 
 // send sends one burst, each webhook at its own time.
@@ -103,6 +107,7 @@ func (s *senders) one(ctx context.Context, source, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent[id] = true
+	s.count.different = len(s.sent)
 	s.count.received++
 	switch {
 	case err == nil && status/100 == 2:
@@ -155,13 +160,6 @@ func (s *senders) leaveTrouble(ctx context.Context) error {
 	return nil
 }
 
-// finished reports whether everything was sent.
-func (s *senders) finished() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.done
-}
-
 // counts returns the counts so far.
 func (s *senders) counts() sendCount {
 	s.mu.Lock()
@@ -173,16 +171,5 @@ func (s *senders) counts() sendCount {
 func (s *senders) answeredFor() []webhook.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ids []webhook.ID
-	for id := range s.stored {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
-// different counts the different webhooks that were sent.
-func (s *senders) different() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sent)
+	return slices.Collect(maps.Keys(s.stored))
 }

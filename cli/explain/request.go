@@ -1,5 +1,5 @@
 // Package explain answers "what would weir make of this?" for requests of
-// senders, answers of downstreams, and single waits.
+// senders, answers of destinations, and single waits.
 //
 // # Guarantees
 //
@@ -14,10 +14,13 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -112,11 +115,11 @@ func (c requestCase) explain() (requestExplanation, error) {
 	}
 	verifier, err := signature.New(c.verifierConfig())
 	if err != nil {
-		return requestExplanation{Name: c.Name, Verdict: "invalid", Reason: oneLine(err)}, nil
+		return requestExplanation{Name: c.Name, Verdict: "invalid", Reason: strings.ReplaceAll(err.Error(), "\n", "; ")}, nil
 	}
 	if request.Method == http.MethodPost {
-		whole, part := divide(c.Now)
-		return explained(c.Name, verifier.Verify(request, time.Unix(whole, part))), nil
+		whole, part := math.Modf(c.Now)
+		return explained(c.Name, verifier.Verify(request, time.Unix(int64(whole), int64(part*1e9)))), nil
 	}
 	verdict, answered := verifier.Handshake(request)
 	if !answered {
@@ -124,15 +127,6 @@ func (c requestCase) explain() (requestExplanation, error) {
 	}
 	return explained(c.Name, verdict), nil
 }
-
-// divide splits Unix seconds as [time.Unix] wants them.
-func divide(seconds float64) (whole, nanoseconds int64) {
-	whole = int64(seconds)
-	return whole, int64((seconds - float64(whole)) * 1e9)
-}
-
-// oneLine joins the lines of an error that names several problems.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // request returns the request as it would have been received.
 func (c requestCase) request() (signature.Request, error) {
@@ -144,16 +138,10 @@ func (c requestCase) request() (signature.Request, error) {
 		}
 		body = raw
 	}
-	method := strings.ToUpper(c.Method)
-	if method == "" {
-		method = http.MethodPost
-	}
 	_, target := divideURL(c.URL)
-	header := http.Header(c.Headers)
-	if header == nil {
-		header = http.Header{}
-	}
-	return signature.Request{Method: method, Target: target, Header: header, Body: body}, nil
+	header := http.Header{}
+	maps.Copy(header, http.Header(c.Headers))
+	return signature.Request{Method: c.method(), Target: target, Header: header, Body: body}, nil
 }
 
 // divideURL splits an address into what the operator would configure as the
@@ -176,7 +164,7 @@ func (c requestCase) verifierConfig() signature.Config {
 	public, _ := divideURL(c.URL)
 	config := signature.Config{
 		Scheme: schemeName(c.Scheme), Source: "explain",
-		Secrets: c.secrets(), VerifyToken: c.Secret, PublicURL: public,
+		Secrets: c.ExtraSecrets, VerifyToken: c.Secret, PublicURL: public,
 		Tolerance:  time.Duration(c.Config.ToleranceS * float64(time.Second)),
 		SignedBody: c.Config.SignedBody, TokenIn: c.Config.TokenIn,
 		HMAC: signature.HMAC{
@@ -185,13 +173,16 @@ func (c requestCase) verifierConfig() signature.Config {
 			TimestampHeader: c.Config.TimestampHeader, Template: c.Config.Signed,
 		},
 	}
+	if c.Secret != "" {
+		config.Secrets = append([]string{c.Secret}, c.ExtraSecrets...)
+	}
 	switch {
 	case c.Config.IDHeader != "":
 		config.Key = "header:" + c.Config.IDHeader
 	case c.Config.IDJSON != "":
 		config.Key = "json:" + c.Config.IDJSON
 	}
-	if len(config.Secrets) == 0 && c.isHandshake() && config.Scheme != "none" {
+	if len(config.Secrets) == 0 && c.method() != http.MethodPost && config.Scheme != "none" {
 		config.Secrets = []string{"handshakes by these methods look at no signature"}
 	}
 	if config.Scheme == "token" && config.TokenIn == "" && c.Config.Header != "" {
@@ -200,18 +191,8 @@ func (c requestCase) verifierConfig() signature.Config {
 	return config
 }
 
-func (c requestCase) isHandshake() bool {
-	return c.Method != "" && !strings.EqualFold(c.Method, http.MethodPost)
-}
-
-// secrets lists the current and the further secrets; a case without any has
-// an empty list.
-func (c requestCase) secrets() []string {
-	if c.Secret == "" {
-		return c.ExtraSecrets
-	}
-	return append([]string{c.Secret}, c.ExtraSecrets...)
-}
+// method is POST unless the case says otherwise: a handshake.
+func (c requestCase) method() string { return strings.ToUpper(cmp.Or(c.Method, http.MethodPost)) }
 
 // schemeName drops the variant and knows the other names of two schemes.
 func schemeName(text string) string {

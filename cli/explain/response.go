@@ -85,10 +85,10 @@ func (c responseCase) explain() (responseExplanation, error) {
 		ID: c.ID, Class: answer.Outcome, Rule: answer.Rule, Presumed: answer.Presumed, Evidence: answer.Evidence,
 	}
 	if answer.Hint.Given() {
-		explained.RetryAfterMS = wholeMilliseconds(answer.Hint.Wait)
+		explained.RetryAfterMS = new(answer.Hint.Wait.Milliseconds())
 	}
 	if answer.Pacing.NotBefore > 0 {
-		explained.PaceMS = wholeMilliseconds(answer.Pacing.NotBefore)
+		explained.PaceMS = new(answer.Pacing.NotBefore.Milliseconds())
 	}
 	return explained, nil
 }
@@ -190,12 +190,6 @@ func orNow(given *time.Time) time.Time {
 		return *given
 	}
 	return time.Now()
-}
-
-// wholeMilliseconds returns a wait as the vectors have it.
-func wholeMilliseconds(wait time.Duration) *int64 {
-	ms := wait.Milliseconds()
-	return &ms
 }
 
 // ErrInput is a fault of what was given to explain.

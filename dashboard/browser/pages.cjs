@@ -58,13 +58,17 @@ const login = async (page) => {
   await page.waitForURL(`${PAGES}/`, wait);
 };
 
-const shot = async (page, name) => {
-  if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+const shot = async (page, name, options = { fullPage: true }) => {
+  if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}.png`, ...options });
 };
 
 // row waits until the first destination on the overview says something.
 const row = (page, text) => page.waitForFunction(
   (wanted) => document.querySelector("#overview-destinations tbody tr")?.textContent.includes(wanted), text, wait);
+
+// delivered waits until the overview has counted so many deliveries.
+const delivered = (page, count) => page.waitForFunction(
+  (wanted) => new RegExp(`delivered\\s*${wanted}\\b`).test(document.querySelector("main").innerText), count, wait);
 
 const wrongToken = async (browser) => {
   step("a wrong token opens nothing");
@@ -98,18 +102,23 @@ const session = async ({ context, page }) => {
 const hold = async ({ page }) => {
   step("a hold appears, counts down and ends, without a reload");
   await page.evaluate(() => { window.sameDocument = true; });
+  for (let i = 0; i < 24; i++) await send(`order ${i}`, `{"order":${i}}`);
   await row(page, "Ready");
+  await delivered(page, 24);
   await downstream("limit");
+  for (let i = 0; i < 5; i++) await send(`late order ${i}`, `{"order":${i}}`);
   await send("held", "one that waits");
   await row(page, "Held");
-  await row(page, "the downstream asked for a pause");
+  await row(page, "it asked us to back off");
   await page.waitForFunction(() => document.title.startsWith("Waiting"), null, wait);
   const next = () => page.locator("#overview-destinations [data-label='Next request']").first().textContent();
   const first = await next();
   await page.waitForFunction((before) => document.querySelector("#overview-destinations [data-label='Next request']").textContent !== before, first, wait);
-  await shot(page, "overview-held");
+  // The picture of the README: docs/images/dashboard.png.
+  await shot(page, "dashboard", { clip: { x: 0, y: 0, width: 1200, height: 815 } });
   await downstream("fine");
   await row(page, "Ready");
+  await delivered(page, 30);
   assert.equal(await page.evaluate(() => window.sameDocument), true);
 };
 

@@ -109,7 +109,7 @@ func (c *writeConn) acceptFull(a *arrival) (webhook.Receipt, error) {
 		return webhook.Receipt{}, err
 	}
 	if !found || c.forgotten(known, a) {
-		return webhook.Receipt{}, webhook.ErrFull
+		return webhook.Receipt{}, c.refuse(a.size())
 	}
 	return c.acceptExisting(a)
 }
@@ -145,11 +145,14 @@ func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) 
 		return false, err
 	}
 	for _, destination := range a.To {
-		if _, err := c.exec(insertDelivery, seq, destination, a.receivedAt); err != nil {
+		changed, err := c.exec(insertDelivery, seq, destination, a.receivedAt)
+		if err != nil {
 			return false, err
 		}
+		c.counts.add(destination, firstTry, a.receivedAt, int(changed))
 	}
 	c.bytesLeft -= a.size()
+	c.pruning.arrived++
 	return true, nil
 }
 

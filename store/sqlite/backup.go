@@ -29,6 +29,9 @@ func BackupFile(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(source); err != nil {
 		return notUsable("database", source, err)
 	}
+	if err := refuseSharedFile(source); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("backing up to %s: the file exists; name a new one", to)

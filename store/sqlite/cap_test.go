@@ -176,6 +176,18 @@ func TestTheCapHoldsWithinOneBatch(t *testing.T) {
 	}
 }
 
+// TestAStepOfPruningCountsWhatHasArrived: so that the next one can keep up.
+func TestAStepOfPruningCountsWhatHasArrived(t *testing.T) {
+	s := open(t)
+	fill(t, s, 35, 100)
+	for _, want := range []int{35, 0} {
+		result, err := s.Prune(t.Context(), store.PruneQuery{Now: time.Now()})
+		if err != nil || result.Arrived != want {
+			t.Errorf("%+v, %v: want %d events", result, err, want)
+		}
+	}
+}
+
 // fillUp accepts events until one is refused.
 func fillUp(t *testing.T, s *sqlite.Store) (stored []webhook.Arrival, refused webhook.Arrival) {
 	t.Helper()

@@ -101,7 +101,7 @@ func (c *connector) open(n int) *sql.DB {
 // force afterwards.
 func apply(conn *sqlite3.SQLiteConn, settings []pragma) error {
 	for _, p := range settings {
-		if p.set != "" {
+		if p.set != "" && !hasShape(conn, p) {
 			if _, err := readPragma(conn, "PRAGMA "+p.name+"="+p.set); err != nil {
 				return fmt.Errorf("setting %s: %w", p.name, err)
 			}
@@ -115,6 +115,16 @@ func apply(conn *sqlite3.SQLiteConn, settings []pragma) error {
 		}
 	}
 	return nil
+}
+
+// hasShape reports whether the file has a setting of its own already: to set it
+// again would write to the file, for which there may be no space.
+func hasShape(conn *sqlite3.SQLiteConn, p pragma) bool {
+	if !slices.Contains(shape, p) {
+		return false
+	}
+	was, err := readPragma(conn, "PRAGMA "+p.name)
+	return err == nil && was == p.want
 }
 
 // meaning explains a file whose page size or vacuum mode is not what weir sets.

@@ -53,3 +53,9 @@ func fatal(err error) bool {
 func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", webhook.ErrUnavailable, err)
 }
+
+// isFullDatabase reports whether err says that the volume has no space left.
+func isFullDatabase(err error) bool {
+	fault, ok := errors.AsType[sqlite3.Error](err)
+	return ok && fault.Code == sqlite3.ErrFull
+}

@@ -47,8 +47,9 @@ func (c *writeConn) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
 	}
 	const end = `UPDATE deliveries SET state = 'dead', reason = 'expired', detail = ?3, finished_at = ?4
 		WHERE seq = +?1 AND destination = +?2`
-	for _, seq := range old {
-		if _, err := c.exec(end, seq, query.Destination, query.Detail, millis(query.Now)); err != nil {
+	for _, d := range old {
+		c.counts.move(query.Destination, d.class(), d.nextAt, dead, d.nextAt)
+		if _, err := c.exec(end, d.seq, query.Destination, query.Detail, millis(query.Now)); err != nil {
 			return done, err
 		}
 	}
@@ -61,25 +62,25 @@ func (c *writeConn) expire(query webhook.ExpireQuery) (webhook.Expired, error) {
 	return done, nil
 }
 
-const expireCandidates = `SELECT d.seq, e.id FROM deliveries d INDEXED BY deliveries_age
+const expireCandidates = `SELECT d.seq, d.attempts, d.next_at, e.id FROM deliveries d INDEXED BY deliveries_age
 	CROSS JOIN events e ON e.seq = d.seq
 	WHERE d.state = 'pending' AND d.destination = +?1 AND d.age_from <= ?2
 	ORDER BY d.age_from, d.seq LIMIT +?3`
 
-// tooOld returns the seqs of what the query ends, oldest first.
-func (c *writeConn) tooOld(query webhook.ExpireQuery) ([]int64, error) {
-	var seqs []int64
+// tooOld returns what the query ends, oldest first.
+func (c *writeConn) tooOld(query webhook.ExpireQuery) ([]currentDelivery, error) {
+	var list []currentDelivery
 	args := []any{query.Destination, query.AgeBefore.UnixMilli(), query.Limit + len(query.Except)}
 	err := c.each(expireCandidates, args, func(rows *sql.Rows) error {
-		var seq int64
+		d := currentDelivery{state: webhook.Pending}
 		var id []byte
-		if err := rows.Scan(&seq, &id); err != nil {
+		if err := rows.Scan(&d.seq, &d.attempts, &d.nextAt, &id); err != nil {
 			return err
 		}
-		if len(seqs) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
-			seqs = append(seqs, seq)
+		if len(list) < query.Limit && !slices.Contains(query.Except, webhook.ID(id)) {
+			list = append(list, d)
 		}
 		return nil
 	})
-	return seqs, err
+	return list, err
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
@@ -18,6 +17,7 @@ func (c *writeConn) load() error {
 	if c.counter, err = c.number(`SELECT coalesce(max(seq), 0) FROM events`); err != nil {
 		return fmt.Errorf("reading the last place: %w", err)
 	}
+	c.newestAt = c.counter >> counterBits
 	c.counter &= counterMask
 	return c.loadMemtable()
 }
@@ -31,17 +31,32 @@ func (c *writeConn) markStarted() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = c.exec(setFact, "clean", 0)
-	return clean == 1, err
+	if clean == 0 {
+		return false, nil // nothing is written, for which there may be no space
+	}
+	return true, c.mark(0)
 }
 
 // markStopped sets the mark and empties the log, so that a copy of the
 // database file alone is complete from now on.
 func (c *writeConn) markStopped() error {
-	if _, err := c.exec(setFact, "clean", 1); err != nil {
+	if err := c.mark(1); err != nil {
 		return fmt.Errorf("marking the clean stop: %w", err)
 	}
 	return c.checkpoint(`PRAGMA wal_checkpoint(TRUNCATE)`)
+}
+
+// mark writes whether the last stop was clean. On a full volume the log begins
+// again, as in [writer.makeSpace].
+func (c *writeConn) mark(clean int64) error {
+	_, err := c.exec(setFact, "clean", clean)
+	if isFullDatabase(err) {
+		if err := c.checkpoint(`PRAGMA wal_checkpoint(RESTART)`); err != nil {
+			return err
+		}
+		_, err = c.exec(setFact, "clean", clean)
+	}
+	return err
 }
 
 // checkpoint copies the log into the database as far as readers allow. Its
@@ -62,16 +77,4 @@ func (c *writeConn) close() error {
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, c.conn.Close())...)
-}
-
-// Ping commits something small and so proves that events can be stored now.
-func (s *Store) Ping(ctx context.Context) error {
-	err := s.writer.do(ctx, 0, func(conn *writeConn) error {
-		_, err := conn.exec(`UPDATE facts SET value = value + 1 WHERE name = 'ping'`)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("proving that the store commits: %w", err)
-	}
-	return nil
 }

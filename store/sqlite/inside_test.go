@@ -216,7 +216,7 @@ func TestTheHotQueriesSearchAndNeitherScanNorSort(t *testing.T) {
 		{newestOfSource, []any{"github"}},
 		{payloadCandidates, []any{0, 1, 2, 3, 4}},
 		{eventCandidates, []any{0, 1, 2}},
-		{queueQuery, []any{"app", 0}},
+		{queueQuery, []any{"app", 0, 0, 0}}, {countedQuery, []any{"app", 0, 0, 0}},
 	} {
 		wantSearches(t, store, q.text, q.args...)
 	}
@@ -382,5 +382,71 @@ func TestB63EveryFaultOfAPathHasARemedy(t *testing.T) {
 		if !strings.Contains(said, want) || !strings.Contains(said, "/data/weir.db") || !strings.Contains(said, "uid ") {
 			t.Errorf("%q does not say %q, the path and the uid", said, want)
 		}
+	}
+}
+
+// TestTheMarkOfANewDatabaseIsThereBeforeIt: a start that is killed in between is
+// repeated, and what it left is not taken for a database that lost its contents.
+func TestTheMarkOfANewDatabaseIsThereBeforeIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weir.db")
+	killed, err := lock(path)
+	if err == nil {
+		err = killed.lockDatabase(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A kill releases the locks and does nothing else.
+	if err := errors.Join(killed.beside.Close(), killed.database.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if fileSize(path) != 0 {
+		t.Fatal("there is a database already")
+	}
+	store, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGatesOfATransactionThatFailsAreForgotten: neither does a later one write
+// them, nor are they taken for stored.
+func TestGatesOfATransactionThatFailsAreForgotten(t *testing.T) {
+	store, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "weir.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(context.WithoutCancel(t.Context()))
+	gates, err := store.Own(t.Context(), "app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	fail := func(gates webhook.Destination) {
+		t.Helper()
+		err := store.writer.do(t.Context(), 0, func(c *writeConn) error { return errors.Join(broken, c.keepGates(gates)) })
+		if !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+	}
+	gates.Rev, gates.Wins = 5, 5
+	fail(gates)
+	if err := store.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if gates, err = store.Own(t.Context(), "app"); err != nil || gates.Rev != 0 || gates.Wins != 0 {
+		t.Fatalf("after the failure: %+v, %v", gates, err)
+	}
+	gates.Rev, gates.Wins = 5, 5
+	fail(gates)
+	gates.Wins = 6
+	if err := store.Save(t.Context(), gates); err != nil {
+		t.Fatal(err)
+	}
+	if owned, err := store.Own(t.Context(), "app"); err != nil || owned.Wins != 6 {
+		t.Errorf("the same rev after a failure: %+v, %v", owned, err)
 	}
 }

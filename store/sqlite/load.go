@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -90,6 +91,8 @@ func (l *load) from(tx readTx) error {
 // Load returns all that is needed to send one request: the event with headers
 // and body, and the delivery. [webhook.ErrNotFound] when there is no such
 // delivery; Event.BodyGone is set for a payload that retention has removed.
+// [webhook.ErrDamaged], with the delivery, when the body is not the one that was
+// received.
 func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (webhook.Event, webhook.Delivery, error) {
 	if ctx.Err() != nil {
 		return webhook.Event{}, webhook.Delivery{}, context.Cause(ctx)
@@ -101,7 +104,20 @@ func (s *Store) Load(ctx context.Context, id webhook.ID, destination string) (we
 	if err := s.addLarge(ctx, &one.event); err != nil {
 		return webhook.Event{}, webhook.Delivery{}, fmt.Errorf("loading the body of event %s: %w", id, err)
 	}
+	if err := checkBody(&one.event); err != nil {
+		return webhook.Event{}, one.delivery, fmt.Errorf("loading event %s for %s: %w", id, destination, err)
+	}
 	return one.event, one.delivery, nil
+}
+
+// checkBody compares a body with the digest of what was received. SQLite does not
+// notice a byte of a body that has changed on the disk.
+func checkBody(e *webhook.Event) error {
+	if !e.BodyGone && sha256.Sum256(e.Body) != e.SHA256 {
+		e.Body = nil
+		return webhook.ErrDamaged
+	}
+	return nil
 }
 
 // addLarge reads a body that was left out. It may have been removed meanwhile.

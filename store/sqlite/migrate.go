@@ -4,14 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
-
-	"github.com/mattn/go-sqlite3"
 )
 
 //go:embed migrations/*.sql
@@ -104,7 +101,7 @@ func claim(ctx context.Context, conn *sql.Conn) error {
 
 // roomAdvice says how much space an upgrade needs, if it had too little.
 func roomAdvice(err error) string {
-	if fault, ok := errors.AsType[sqlite3.Error](err); ok && fault.Code == sqlite3.ErrFull {
+	if isFullDatabase(err) {
 		return "; an upgrade needs free space of up to a fifth of the database"
 	}
 	return ""

@@ -44,7 +44,7 @@ func (c *writeConn) redeliver(request webhook.Redelivery) error {
 	if request.Force {
 		fresh.forced = 1
 	}
-	return c.reopen(d.seq, request.Destination, fresh)
+	return c.reopen(d, request.Destination, fresh)
 }
 
 // Cancel ends a pending delivery: dead, cancelled. A cancelled one stays as it
@@ -70,6 +70,7 @@ func (c *writeConn) cancel(id webhook.ID, destination string, now int64) error {
 	if d.state != webhook.Pending {
 		return fmt.Errorf("%w: it is %s already", webhook.ErrState, d.state)
 	}
+	c.counts.move(destination, d.class(), d.nextAt, dead, d.nextAt)
 	const end = `UPDATE deliveries SET state = 'dead', reason = 'cancelled', detail = '', finished_at = ?3
 		WHERE seq = +?1 AND destination = +?2`
 	_, err = c.exec(end, d.seq, destination, now)

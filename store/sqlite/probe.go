@@ -44,54 +44,99 @@ const (
 	probeRenamed = ".renamed"
 )
 
-// clearProbes removes what killed probes have left.
+// clearProbes removes what killed probes have left. Those of a process that
+// probes right now are locked.
 func clearProbes(directory string) {
 	entries, err := os.ReadDir(directory)
 	if err != nil {
-		return // litter harms nobody
+		return // what is left harms nobody
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), probeName) {
-			_ = os.Remove(filepath.Join(directory, entry.Name()))
+			clearProbe(filepath.Join(directory, entry.Name()))
 		}
 	}
 }
 
-// probe proves that the directory takes what SQLite will ask of it: files are
-// created, synced, renamed and removed there. SQLite's own message for a
-// directory that belongs to somebody else is "no such file or directory".
-func probe(directory string) error {
-	file, err := os.CreateTemp(directory, probeName+"*")
+func clearProbe(path string) {
+	file, err := os.Open(path)
 	if err != nil {
-		return notUsable("directory of the database", directory, err)
+		return
 	}
-	name := file.Name()
-	defer os.Remove(name)
-	_, err = file.WriteString("probe\n")
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(name, name+probeRenamed)
-		name += probeRenamed
+	defer file.Close()
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		_ = os.Remove(path)
 	}
-	err = errors.Join(err, os.Remove(name))
-	if err != nil {
-		return notUsable("directory of the database", directory, err)
-	}
-	return nil
 }
 
-// probeFiles refuses a database whose files this process may not write, and
-// makes an empty one where there is none, readable by its owner only: bodies
-// may hold anything. The directories above are never made: a missing one is a
-// volume that was not mounted.
-func probeFiles(database string) error {
-	if err := openable(database, os.O_RDWR|os.O_CREATE); err != nil {
+// probes is how often a probe is tried whose file another process has removed,
+// before it could be locked.
+const probes = 10
+
+// probe proves that the directory takes what SQLite will ask of it: files are
+// created, synced, renamed and removed there. SQLite's own message for a
+// directory that belongs to somebody else is "no such file or directory". A full
+// volume is no reason to refuse: what is stored can be delivered all the same.
+func probe(directory string) error {
+	var err error
+	for range probes {
+		file, created := os.CreateTemp(directory, probeName+"*")
+		if isFull(created) {
+			return nil
+		}
+		if created != nil {
+			return notUsable("directory of the database", directory, created)
+		}
+		if err = probeFile(file); err == nil || isFull(err) {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+	}
+	return notUsable("directory of the database", directory, err)
+}
+
+// probeFile does with a new file what SQLite does, and removes it.
+func probeFile(file *os.File) error {
+	name := file.Name()
+	defer os.Remove(name)
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return err
 	}
-	for _, beside := range []string{database + "-wal", database + "-shm"} {
-		err := openable(beside, os.O_RDWR)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	if _, err := file.WriteString("probe\n"); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	renamed := name + probeRenamed
+	if err := os.Rename(name, renamed); err != nil {
+		return err
+	}
+	return os.Remove(renamed)
+}
+
+// isFull reports whether err says that there is no space left.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// probeLogs refuses a database whose log this process may not write. The
+// directories above are never made: a missing one is a volume that was not
+// mounted.
+func probeLogs(database string) error {
+	for _, path := range []string{database + "-wal", database + "-shm"} {
+		file, err := os.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return notUsable("database", path, err)
+		}
+		if err := file.Close(); err != nil {
+			return notUsable("database", path, err)
 		}
 	}
 	return nil
@@ -103,14 +148,6 @@ func refuseDirectory(database string) error {
 		return notUsable("database", database, syscall.EISDIR)
 	}
 	return nil
-}
-
-func openable(path string, flag int) error {
-	file, err := os.OpenFile(path, flag, 0o600)
-	if err != nil {
-		return notUsable("database", path, err)
-	}
-	return file.Close()
 }
 
 // notUsable explains on one line what is wrong with a path, who asked, and

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,9 +25,11 @@ import (
 // roles are what this test binary does when a test starts it again as another
 // process: a name in WEIR_TEST_ROLE, its arguments in WEIR_TEST_ARGS.
 var roles = map[string]func(args []string) error{
-	"open":   openRole,
-	"accept": acceptRole,
-	"backup": func(args []string) error { return sqlite.BackupFile(context.Background(), args[0], args[1]) },
+	"open":    openRole,
+	"mounted": mountedRole,
+	"fill":    fillRole,
+	"accept":  acceptRole,
+	"backup":  func(args []string) error { return sqlite.BackupFile(context.Background(), args[0], args[1]) },
 }
 
 func TestMain(m *testing.M) {
@@ -55,6 +58,41 @@ func openRole(args []string) error {
 		return err
 	}
 	return store.Close(context.Background())
+}
+
+// mountedRole opens a store whose file is mounted at another path, in a mount
+// namespace of its own.
+func mountedRole(args []string) error {
+	if err := syscall.Mount(args[0], args[1], "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting: %w", err)
+	}
+	return openRole(args[1:])
+}
+
+// fillRole accepts events, prints the id of each, and "done" in the end; then it
+// waits until it is killed.
+func fillRole(args []string) error {
+	store, err := sqlite.Open(context.Background(), sqlite.Config{Path: args[0]})
+	if err != nil {
+		return err
+	}
+	events, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	each(16, events, func(i int) {
+		receipt, err := store.Accept(context.Background(), sample(int64(i)))
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(receipt.ID)
+	})
+	if err := store.Ping(context.Background()); err != nil {
+		return err
+	}
+	fmt.Println("done")
+	_, err = os.Stdin.Read(make([]byte, 1))
+	return err
 }
 
 // acceptRole accepts events for ever and prints the id of each that was

@@ -34,6 +34,10 @@ func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneR
 	var result store.PruneResult
 	err := s.writer.do(ctx, 0, func(conn *writeConn) (err error) {
 		result, err = conn.prune(query)
+		if err == nil && s.counts.advance(query.Now.UnixMilli()) {
+			// If it fails, rows are counted until the next step tries again.
+			_ = s.recount(query.Now.UnixMilli()>>slotBits - pivotLag)
+		}
 		return err
 	})
 	if err != nil {
@@ -45,6 +49,13 @@ func (s *Store) Prune(ctx context.Context, query store.PruneQuery) (store.PruneR
 // pass is how far pruning has come in a table. The next pass begins at the
 // oldest row.
 type pass struct{ after int64 }
+
+// pruning is how far it has come in both tables, and how many events have arrived
+// since the last step.
+type pruning struct {
+	payloads, events pass
+	arrived          int
+}
 
 // advance notes what a step looked at, and reports whether the pass goes on.
 func (w *pass) advance(rows []prunable, limit int) bool {
@@ -63,10 +74,11 @@ type prunable struct {
 }
 
 func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
-	result := store.PruneResult{NearlyFull: c.nearlyFull()}
+	result := store.PruneResult{NearlyFull: c.nearlyFull(), Arrived: c.pruning.arrived}
 	if result.NearlyFull {
 		query.DeliveredBefore = query.Now
 	}
+	c.pruning.arrived = 0
 	morePayloads, err := c.prunePayloads(query, &result)
 	if err != nil {
 		return result, err
@@ -77,6 +89,9 @@ func (c *writeConn) prune(query store.PruneQuery) (store.PruneResult, error) {
 	}
 	morePages, err := c.vacuum(&result)
 	result.More = morePayloads || moreEvents || morePages
+	if err == nil {
+		err = c.measure() // so that it is known at once when the store is not full any more
+	}
 	return result, err
 }
 
@@ -88,7 +103,7 @@ const payloadCandidates = `SELECT p.seq, NOT EXISTS (SELECT 1 FROM deliveries d 
 // finished was received before, so younger ones need no look.
 func (c *writeConn) prunePayloads(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
 	delivered, dead := query.DeliveredBefore.UnixMilli(), query.DeadBefore.UnixMilli()
-	rows, err := c.prunable(payloadCandidates, c.payloads.after, seqAt(max(delivered, dead)+1), delivered, dead, query.Limit)
+	rows, err := c.prunable(payloadCandidates, c.pruning.payloads.after, seqAt(max(delivered, dead)+1), delivered, dead, query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -101,7 +116,7 @@ func (c *writeConn) prunePayloads(query store.PruneQuery, result *store.PruneRes
 		}
 		result.Payloads++
 	}
-	return c.payloads.advance(rows, query.Limit), nil
+	return c.pruning.payloads.advance(rows, query.Limit), nil
 }
 
 const eventCandidates = `SELECT e.seq,
@@ -114,7 +129,7 @@ const eventCandidates = `SELECT e.seq,
 // others were kept in addition to stays as long as they do, so that their repeats are
 // still compared.
 func (c *writeConn) pruneEvents(query store.PruneQuery, result *store.PruneResult) (more bool, err error) {
-	rows, err := c.prunable(eventCandidates, c.events.after, seqAt(query.Now.UnixMilli()-c.window), query.Limit)
+	rows, err := c.prunable(eventCandidates, c.pruning.events.after, seqAt(query.Now.UnixMilli()-c.window), query.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -127,7 +142,7 @@ func (c *writeConn) pruneEvents(query store.PruneQuery, result *store.PruneResul
 		}
 		result.Events++
 	}
-	return c.events.advance(rows, query.Limit), nil
+	return c.pruning.events.advance(rows, query.Limit), nil
 }
 
 func (c *writeConn) prunable(text string, args ...any) ([]prunable, error) {
@@ -150,7 +165,22 @@ func (c *writeConn) removeEvent(seq int64) error {
 	if err := c.deleteKey(name, seq); err != nil {
 		return err
 	}
-	return c.remove(seq, `attempts`, `deliveries`, `events`)
+	if err := c.removeDeliveries(seq); err != nil {
+		return err
+	}
+	return c.remove(seq, `attempts`, `events`)
+}
+
+// removeDeliveries deletes the deliveries of an event, which are finished.
+func (c *writeConn) removeDeliveries(seq int64) error {
+	const query = `DELETE FROM deliveries WHERE seq = +?1 RETURNING destination, state, attempts, next_at`
+	return c.each(query, []any{seq}, func(rows *sql.Rows) error {
+		var destination string
+		var d currentDelivery
+		err := rows.Scan(&destination, &d.state, &d.attempts, &d.nextAt)
+		c.counts.add(destination, d.class(), d.nextAt, -1)
+		return err
+	})
 }
 
 // remove deletes the rows of an event from tables.

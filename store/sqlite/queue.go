@@ -5,23 +5,20 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"weir/webhook"
 )
 
-const queueQuery = `SELECT
-	(SELECT count(*) FROM deliveries INDEXED BY deliveries_age
-		WHERE state = 'pending' AND destination = +?1),
-	(SELECT count(*) FROM deliveries INDEXED BY deliveries_open
-		WHERE state = 'dead' AND state <> 'delivered' AND destination = +?1),
-	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
-		WHERE state = 'pending' AND attempts > 0 AND destination = +?1),
-	(SELECT count(*) FROM deliveries INDEXED BY deliveries_first
-		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at <= ?2),
-	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
-		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at <= ?2),
-	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
+// The parts of the queries below. What falls due between two times is counted by
+// rows; all else is counted as it changes, see counts.
+const (
+	firstsBetween = `(SELECT count(*) FROM deliveries INDEXED BY deliveries_first
+		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at >= ?3 AND next_at <= ?4)`
+	retriesBetween = `(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
+		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at >= ?3 AND next_at <= ?4)`
+	oldestAndRefused = `(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_first
 		WHERE state = 'pending' AND attempts = 0 AND destination = +?1 AND next_at <= ?2),
 	(SELECT min(next_at) FROM deliveries INDEXED BY deliveries_retry
 		WHERE state = 'pending' AND attempts > 0 AND destination = +?1 AND next_at <= ?2),
@@ -29,24 +26,85 @@ const queueQuery = `SELECT
 		WHERE state = 'pending' AND destination = +?1),
 	(SELECT count(*) FROM deliveries INDEXED BY deliveries_refused
 		WHERE state = 'pending' AND refusals > 0 AND destination = +?1 AND next_at > ?2)`
+)
 
-// Queue counts what waits for a destination, and what has died for it. Its cost
-// follows these counts.
+// queueQuery reads what is not in counts. Its cost does not depend on how much
+// waits.
+const queueQuery = `SELECT ` + firstsBetween + `, ` + retriesBetween + `, ` + oldestAndRefused
+
+// countedQuery counts rows, as long as counts is not ready.
+const countedQuery = `SELECT
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_age
+		WHERE state = 'pending' AND destination = +?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_open
+		WHERE state = 'dead' AND state <> 'delivered' AND destination = +?1),
+	(SELECT count(*) FROM deliveries INDEXED BY deliveries_retry
+		WHERE state = 'pending' AND attempts > 0 AND destination = +?1),
+	` + firstsBetween + `, ` + retriesBetween + `, ` + oldestAndRefused
+
+// queueRow is what both queries read.
+type queueRow struct {
+	firsts, retries, refused     int
+	oldest, oldestRetries, begun sql.NullInt64
+}
+
+func (r *queueRow) dest() []any {
+	return []any{&r.firsts, &r.retries, &r.oldest, &r.oldestRetries, &r.begun, &r.refused}
+}
+
+// fill writes what needs no counts into a queue.
+func (r *queueRow) fill(queue *webhook.Queue) {
+	queue.Refused = r.refused
+	oldest := r.oldest
+	if !oldest.Valid || r.oldestRetries.Valid && r.oldestRetries.Int64 < oldest.Int64 {
+		oldest = r.oldestRetries
+	}
+	queue.OldestDue, queue.Oldest = optionalTime(oldest), optionalTime(r.begun)
+}
+
+// Queue returns how much waits for a destination, and how much is dead. The
+// counts are kept, so that its cost does not depend on them, but for the first
+// moments after Open. While other calls change deliveries, the counts and times
+// may be those of two moments.
 func (s *Store) Queue(ctx context.Context, destination string, now time.Time) (webhook.Queue, error) {
-	var (
-		queue                        webhook.Queue
-		oldest, oldestRetries, begun sql.NullInt64
-	)
-	err := s.reads.row(ctx, queueQuery, []any{destination, now.UnixMilli()},
-		&queue.Pending, &queue.Dead, &queue.Retries, &queue.Due, &queue.DueRetries, &oldest, &oldestRetries, &begun, &queue.Refused)
+	queue, err := s.queue(ctx, destination, now.UnixMilli())
 	if err != nil {
 		return webhook.Queue{}, fmt.Errorf("counting the queue of %s: %w", destination, err)
 	}
-	queue.Due += queue.DueRetries
-	if !oldest.Valid || oldestRetries.Valid && oldestRetries.Int64 < oldest.Int64 {
-		oldest = oldestRetries
+	return queue, nil
+}
+
+func (s *Store) queue(ctx context.Context, destination string, now int64) (webhook.Queue, error) {
+	known, ok := s.counts.queue(destination, now)
+	if !ok {
+		return s.countQueue(ctx, destination, now)
 	}
-	queue.OldestDue, queue.Oldest = optionalTime(oldest), optionalTime(begun)
+	from, to, sign := known.bound, now, 1
+	if now < known.bound {
+		from, to, sign = now+1, known.bound-1, -1
+	}
+	var row queueRow
+	if err := s.reads.row(ctx, queueQuery, []any{destination, now, from, to}, row.dest()...); err != nil {
+		return webhook.Queue{}, err
+	}
+	queue := webhook.Queue{Pending: known.pending, Dead: known.dead, Retries: known.retries}
+	queue.DueRetries = min(max(known.retriesBefore+sign*row.retries, 0), known.retries)
+	firsts := min(max(known.firstsBefore+sign*row.firsts, 0), known.pending-known.retries)
+	queue.Due = firsts + queue.DueRetries
+	row.fill(&queue)
+	return queue, nil
+}
+
+// countQueue counts rows.
+func (s *Store) countQueue(ctx context.Context, destination string, now int64) (webhook.Queue, error) {
+	var queue webhook.Queue
+	var row queueRow
+	dest := append([]any{&queue.Pending, &queue.Dead, &queue.Retries}, row.dest()...)
+	if err := s.reads.row(ctx, countedQuery, []any{destination, now, int64(math.MinInt64), now}, dest...); err != nil {
+		return webhook.Queue{}, err
+	}
+	queue.DueRetries, queue.Due = row.retries, row.firsts+row.retries
+	row.fill(&queue)
 	return queue, nil
 }
 

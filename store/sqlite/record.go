@@ -88,13 +88,28 @@ func (c *writeConn) revise(r *record) error {
 		list   []webhook.Revision
 	}{{aside, r.Aside}, {reopen, r.Reopen}} {
 		for _, other := range group.list {
-			_, err := c.exec(group.update, other.EventID[:], other.Destination, millis(other.NextAttemptAt), other.Detail)
-			if err != nil {
+			if err := c.reviseOne(group.update, other); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (c *writeConn) reviseOne(update string, to webhook.Revision) error {
+	before, err := c.currentDelivery(to.EventID, to.Destination)
+	if errors.Is(err, webhook.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	changed, err := c.exec(update, to.EventID[:], to.Destination, millis(to.NextAttemptAt), to.Detail)
+	if changed > 0 {
+		c.counts.move(to.Destination, before.class(), before.nextAt,
+			classOf(webhook.Pending, before.attempts), millis(to.NextAttemptAt))
+	}
+	return err
 }
 
 // fenceRecord checks both owners: of the delivery, and of the destination that
@@ -112,10 +127,14 @@ type currentDelivery struct {
 	state    webhook.State
 	reason   webhook.DeadReason
 	attempts int
+	nextAt   int64
 	ageFrom  int64
 }
 
-const currentDeliveryQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.age_from
+// class is what the delivery is counted as.
+func (d currentDelivery) class() class { return classOf(d.state, d.attempts) }
+
+const currentDeliveryQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.attempts, d.next_at, d.age_from
 	FROM events e CROSS JOIN deliveries d ON d.seq = e.seq AND d.destination = +?2 WHERE e.id = +?1`
 
 // currentDelivery reads a delivery; if there is none it returns
@@ -123,7 +142,7 @@ const currentDeliveryQuery = `SELECT d.seq, d.state, coalesce(d.reason, ''), d.a
 func (c *writeConn) currentDelivery(id webhook.ID, destination string) (currentDelivery, error) {
 	var d currentDelivery
 	found, err := c.row(currentDeliveryQuery, []any{id[:], destination},
-		&d.seq, &d.state, &d.reason, &d.attempts, &d.ageFrom)
+		&d.seq, &d.state, &d.reason, &d.attempts, &d.nextAt, &d.ageFrom)
 	if err == nil && !found {
 		err = webhook.ErrNotFound
 	}
@@ -187,8 +206,11 @@ func (c *writeConn) sameAttempt(seq int64, r *record) (bool, error) {
 func (c *writeConn) applyRecord(before currentDelivery, r *record, number int) error {
 	attempts := max(before.attempts, number)
 	if r.replaces(before) {
+		c.counts.move(r.Delivery.Destination, before.class(), before.nextAt,
+			classOf(r.Delivery.State, attempts), millis(r.Delivery.NextAttemptAt))
 		return c.writeState(before.seq, r.Delivery, attempts)
 	}
+	c.counts.move(r.Delivery.Destination, before.class(), before.nextAt, classOf(before.state, attempts), before.nextAt)
 	const count = `UPDATE deliveries SET attempts = ?3 WHERE seq = +?1 AND destination = +?2`
 	_, err := c.exec(count, before.seq, r.Delivery.Destination, attempts)
 	return err

@@ -107,7 +107,7 @@ func (c *writeConn) acceptCompared(a *arrival, first existing) (webhook.Receipt,
 // the older event that has it, if any.
 func (c *writeConn) replaceKeyOwner(a *arrival, older int64, name, conflictOf []byte) (webhook.Receipt, error) {
 	if a.size() > c.bytesLeft {
-		return webhook.Receipt{}, webhook.ErrFull
+		return webhook.Receipt{}, c.refuse(a.size())
 	}
 	const giveUp = `UPDATE events SET dedupe = NULL WHERE seq = +?1 AND dedupe = +?2`
 	if _, err := c.exec(giveUp, older, name); err != nil {
@@ -131,44 +131,57 @@ func (c *writeConn) repeat(a *arrival, k existing) (webhook.Receipt, error) {
 	if _, err := c.exec(count, k.seq, a.receivedAt); err != nil {
 		return receipt, err
 	}
-	dead, err := c.reopenable(k.seq)
-	if err != nil || len(dead) == 0 {
+	reopened, err := c.reopenable(k.seq)
+	if err != nil || len(reopened) == 0 {
 		return receipt, err
 	}
 	if err := c.restore(a, k); err != nil {
 		return receipt, err
 	}
-	for _, destination := range dead {
-		if err := c.reopen(k.seq, destination, allowance{from: a.receivedAt}); err != nil {
+	for _, d := range reopened {
+		if err := c.reopen(d.currentDelivery, d.destination, allowance{from: a.receivedAt}); err != nil {
 			return receipt, err
 		}
+		receipt.Reopened = append(receipt.Reopened, d.destination)
 	}
-	receipt.Reopened = dead
 	return receipt, nil
 }
 
-// reopenable names the destinations of an event whose deliveries a repeat may
-// revive: bytes that can never pass are not sent again.
-func (c *writeConn) reopenable(seq int64) ([]string, error) {
-	var names []string
-	const dead = `SELECT destination FROM deliveries
-		WHERE seq = +?1 AND state = 'dead' AND reason <> 'too_large' ORDER BY destination`
-	err := c.each(dead, []any{seq}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-	return names, err
+// reopenable is a dead delivery that a duplicate makes pending again.
+type reopenable struct {
+	currentDelivery
+	destination string
 }
 
-// restore brings a payload back that retention had removed. Under
+// reopenable lists the dead deliveries of an event that a duplicate makes pending
+// again: bytes that can never pass are not sent again.
+func (c *writeConn) reopenable(seq int64) ([]reopenable, error) {
+	var list []reopenable
+	const query = `SELECT destination, attempts, next_at FROM deliveries
+		WHERE seq = +?1 AND state = 'dead' AND reason <> 'too_large' ORDER BY destination`
+	err := c.each(query, []any{seq}, func(rows *sql.Rows) error {
+		d := reopenable{currentDelivery: currentDelivery{seq: seq, state: webhook.Dead}}
+		err := rows.Scan(&d.destination, &d.attempts, &d.nextAt)
+		list = append(list, d)
+		return err
+	})
+	return list, err
+}
+
+// restore brings a payload back that retention has removed, and a body back that
+// has changed on the disk. Under
 // IgnoreConflict the repeat's bytes may differ from the first copy's; then the
 // event has these from now on, because the others no longer exist.
 func (c *writeConn) restore(a *arrival, k existing) error {
-	const anew = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`
-	restored, err := c.execWith(len(a.Event.Body), anew, k.seq, a.header, a.Event.Body)
-	if err != nil || restored == 0 || bytes.Equal(k.sha256, a.Event.SHA256[:]) {
+	same := bytes.Equal(k.sha256, a.Event.SHA256[:])
+	restoring := `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3) ON CONFLICT `
+	if same {
+		restoring += `(seq) DO UPDATE SET body = excluded.body WHERE body <> excluded.body`
+	} else {
+		restoring += `DO NOTHING`
+	}
+	restored, err := c.execWith(len(a.Event.Body), restoring, k.seq, a.header, a.Event.Body)
+	if err != nil || restored == 0 || same {
 		return err
 	}
 	const describe = `UPDATE events SET size = ?2, sha256 = ?3 WHERE seq = +?1`
@@ -184,10 +197,11 @@ type allowance struct {
 
 // reopen makes a finished delivery pending with a fresh allowance and age. Its
 // history goes on.
-func (c *writeConn) reopen(seq int64, destination string, fresh allowance) error {
+func (c *writeConn) reopen(d currentDelivery, destination string, fresh allowance) error {
+	c.counts.move(destination, d.class(), d.nextAt, classOf(webhook.Pending, d.attempts), fresh.from)
 	const update = `UPDATE deliveries SET state = 'pending', reason = NULL, detail = '',
 		spent = 0, misdirected = 0, refusals = 0, next_at = ?3, age_from = ?3, finished_at = NULL, forced = ?4
 		WHERE seq = +?1 AND destination = +?2`
-	_, err := c.exec(update, seq, destination, fresh.from, fresh.forced)
+	_, err := c.exec(update, d.seq, destination, fresh.from, fresh.forced)
 	return err
 }

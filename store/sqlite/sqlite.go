@@ -51,15 +51,20 @@ type Store struct {
 	path       string
 	cleanStart bool
 
-	lock        lockFile
+	locks       *locks
 	pool        *sql.DB // of the writer: one connection
 	conn        *writeConn
 	memtable    *memtable
+	counts      *counts
+	proof       proof
 	reads       *readers
 	loads       loads
 	largeBodies largeBodies
 	writer      *writer
-	owned       sync.WaitGroup // the writer goroutine
+	owned       sync.WaitGroup // the writer goroutine, and the one that counts
+	// counting ends when the store is closed.
+	counting     context.Context //nolint:containedctx // of goroutines that Open starts
+	stopCounting context.CancelFunc
 
 	closing  sync.Once
 	closeErr error
@@ -81,11 +86,11 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err := probeFilesAndDirectory(path); err != nil {
 		return nil, err
 	}
-	lock, err := lock(path)
+	locks, err := lock(path)
 	if err != nil {
 		return nil, err
 	}
-	opened := &Store{path: path, lock: lock, largeBodies: newLargeBodies()}
+	opened := &Store{path: path, locks: locks, largeBodies: newLargeBodies()}
 	if err := opened.open(ctx, config); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), opened.release())
 	}
@@ -96,19 +101,27 @@ func probeFilesAndDirectory(path string) error {
 	if err := refuseDirectory(path); err != nil {
 		return err
 	}
+	if err := refuseSharedFile(path); err != nil {
+		return err
+	}
 	return probe(filepath.Dir(path))
 }
 
 // open does what needs the lock.
 func (s *Store) open(ctx context.Context, config Config) error {
 	clearProbes(filepath.Dir(s.path))
-	if err := probeFiles(s.path); err != nil {
+	if err := s.locks.lockDatabase(s.path); err != nil {
+		return err
+	}
+	if err := probeLogs(s.path); err != nil {
 		return err
 	}
 	s.pool = newConnector(s.path, "rw", shape, common, writing).open(1)
 	if err := s.openWriteConn(ctx, config); err != nil {
 		return err
 	}
+	s.locks.made()
+	s.conn.reserves = newReserves(s.locks.database, s.path)
 	s.reads = &readers{
 		db:     newConnector(s.path, "ro", common, reading).open(config.Readers),
 		budget: scanBudget,
@@ -117,7 +130,11 @@ func (s *Store) open(ctx context.Context, config Config) error {
 	if err := s.reads.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("opening a reader: %w", err)
 	}
-	s.memtable = s.conn.memtable
+	s.memtable, s.counts = s.conn.memtable, s.conn.counts
+	s.counting, s.stopCounting = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.recount(s.conn.newestAt >> slotBits); err != nil {
+		return err
+	}
 	s.writer = newWriter(s.conn, s.reads)
 	s.writer.observe = config.Observe
 	s.owned.Go(s.writer.run)
@@ -160,6 +177,7 @@ func (s *Store) Close(ctx context.Context) error {
 
 func (s *Store) close(ctx context.Context) error {
 	close(s.writer.stop)
+	s.stopCounting()
 	select {
 	case <-s.writer.gone:
 	case <-ctx.Done():
@@ -185,7 +203,7 @@ func (s *Store) release() error {
 	if s.pool != nil {
 		errs = append(errs, s.pool.Close())
 	}
-	return errors.Join(append(errs, s.lock.unlock())...)
+	return errors.Join(append(errs, s.locks.unlock())...)
 }
 
 // Failed is closed when the writer has died: nothing can be stored any more,

@@ -31,18 +31,28 @@ type writeConn struct {
 
 	// counter is the lower part of the next event's seq.
 	counter int64
+	// newestAt is when the newest event was received, as of Open.
+	newestAt int64
 	// bytesLeft is how many bytes of new events this transaction may take, content
 	// what the pages in use took when it began.
 	bytesLeft, content int64
+	// refused is the size of the smallest new event that was refused for want
+	// of space, 0 when none was since there was space for it.
+	refused int64
 	// owners caches epoch and newest rev of each destination; unsaved holds
 	// gates that are written once at the end of the transaction. Both are
 	// forgotten when a transaction is rolled back.
 	fencings map[string]fencing
 	unsaved  map[string]webhook.Destination
-	// keys says which event has a key.
+	// reserves keeps space for what has to be written on a full volume.
+	reserves *reserves
+	// memtable says which event owns a key.
 	memtable *memtable
-	// payloads and events are the passes of pruning.
-	payloads, events pass
+	// counts counts what waits and what is dead.
+	counts *counts
+	// pruning is how far pruning has come, and committed what it was at the end
+	// of the last transaction.
+	pruning, committed pruning
 }
 
 func newWriteConn(conn *sql.Conn, path string, config Config) *writeConn {
@@ -53,6 +63,7 @@ func newWriteConn(conn *sql.Conn, path string, config Config) *writeConn {
 		window:   config.DedupeWindow.Milliseconds(),
 		maxBytes: config.MaxBytes,
 		memtable: newMemtable(),
+		counts:   &counts{},
 		fencings: map[string]fencing{},
 		unsaved:  map[string]webhook.Destination{},
 	}
@@ -148,19 +159,23 @@ func (c *writeConn) begin() error {
 	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	c.bytesLeft = math.MaxInt64
-	if c.maxBytes == 0 {
-		return nil
-	}
 	if err := c.measure(); err != nil {
 		return fmt.Errorf("measuring the database: %w", err)
 	}
 	return nil
 }
 
-// measure finds out how much is stored: pages in use and the log beside them.
-// Free pages do not count, the next event takes them.
+// measure finds out how much space is left for new events: none on a volume that
+// is full, where what is left is for records. Of the cap pages in use and the log
+// take some; free pages do not count, the next event takes them.
 func (c *writeConn) measure() error {
+	c.bytesLeft = math.MaxInt64
+	if c.reserves.short() {
+		c.bytesLeft = 0
+	}
+	if c.maxBytes == 0 {
+		return nil
+	}
 	pages, err := c.number(`PRAGMA page_count`)
 	if err != nil {
 		return err
@@ -170,7 +185,7 @@ func (c *writeConn) measure() error {
 		return err
 	}
 	c.content = (pages - free) * c.pageSize
-	c.bytesLeft = c.maxBytes - c.content - fileSize(c.path+"-wal")
+	c.bytesLeft = min(c.bytesLeft, c.maxBytes-c.content-fileSize(c.path+"-wal"))
 	return nil
 }
 
@@ -181,12 +196,46 @@ func (c *writeConn) nearlyFull() bool {
 	return c.maxBytes > 0 && c.maxBytes-c.content < c.maxBytes/nearlyFullShare+c.maxLogLength()
 }
 
+// refuse returns the error for a new event of a size that there is no space for.
+func (c *writeConn) refuse(size int64) error {
+	if c.refused == 0 || size < c.refused {
+		c.refused = size
+	}
+	return webhook.ErrFull
+}
+
+// A refused event makes the store full up to the size of fullAtMost, and of the
+// part fullShare of MaxBytes. That there is no space for a larger one says little
+// about others.
+const (
+	fullAtMost = 1 << 20
+	fullShare  = 16
+)
+
+// isFull reports whether new events are refused: a small one, or one like another
+// that was refused before.
+func (c *writeConn) isFull() bool {
+	if c.bytesLeft >= min(c.refused, c.fullBelow()) {
+		c.refused = 0
+	}
+	return c.refused > 0 || c.bytesLeft < rowOverhead
+}
+
+// fullBelow is the largest size of an event that makes the store full.
+func (c *writeConn) fullBelow() int64 {
+	if c.maxBytes > 0 {
+		return min(fullAtMost, c.maxBytes/fullShare)
+	}
+	return fullAtMost
+}
+
 // maxLogLength is the length from which the writer helps to empty the log.
 func (c *writeConn) maxLogLength() int64 {
+	most := min(maxLog, c.reserves.volume/logVolumeShare)
 	if c.maxBytes > 0 {
-		return min(maxLog, c.maxBytes/logShare)
+		most = min(most, c.maxBytes/logShare)
 	}
-	return maxLog
+	return most
 }
 
 // fileSize is 0 for a file that is not there.
@@ -213,7 +262,9 @@ func (c *writeConn) commit() error {
 	if _, err := c.exec(`COMMIT`); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
+	c.committed = c.pruning
 	c.memtable.committed()
+	c.counts.committed()
 	return nil
 }
 
@@ -222,7 +273,9 @@ func (c *writeConn) commit() error {
 func (c *writeConn) rollback() error {
 	clear(c.fencings)
 	clear(c.unsaved)
+	c.pruning = c.committed
 	c.memtable.rolledBack()
+	c.counts.rolledBack()
 	idle, err := c.idle()
 	if err != nil || idle {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	maxLog = 32 << 20
 	// logShare is the part of MaxBytes that the log may take.
 	logShare = 4
+	// logVolumeShare is the part of the volume that the log may take.
+	logVolumeShare = 8
 )
 
 // An operation is waiting, then either begun by the writer or abandoned by its
@@ -62,6 +65,13 @@ type writer struct {
 	// observe is called for every transaction; it may be nil.
 	observe func(store.Commit)
 
+	// full says that new events are refused for want of space.
+	full atomic.Bool
+	// started and committed (since then, 0 when the last transaction failed)
+	// say when something was last written.
+	started   time.Time
+	committed atomic.Int64
+
 	transactions atomic.Int64
 	operations   atomic.Int64
 	batch        []*operation // reused
@@ -75,6 +85,7 @@ func newWriter(conn *writeConn, readers *readers) *writer {
 		stop:    make(chan struct{}),
 		gone:    make(chan struct{}),
 		failed:  make(chan struct{}),
+		started: time.Now(),
 	}
 }
 
@@ -227,14 +238,16 @@ func (w *writer) answer(batch []*operation, err error) {
 // moment without readers; where status pages and dispatch loops read without a
 // pause there is none, so the writer makes one by pausing them.
 //
-// The log counts to the cap. Where that is small the log is cut off: nothing
-// else would ever make it shorter.
+// The log counts to the cap. Where that, or the volume, is small the log is cut
+// off: nothing else would ever make it shorter. On a full volume it keeps its
+// space, which is the only one there is.
 func (w *writer) shortenLog() {
+	w.conn.reserves.keep()
 	most, checkpoint := w.conn.maxLogLength(), `PRAGMA wal_checkpoint(PASSIVE)`
 	if w.err != nil || fileSize(w.conn.path+"-wal") < most {
 		return
 	}
-	if most < maxLog {
+	if most < maxLog && !w.conn.reserves.short() {
 		checkpoint = `PRAGMA wal_checkpoint(TRUNCATE)`
 	}
 	w.readers.whileReadersPause(func() {
@@ -249,7 +262,11 @@ func (w *writer) shortenLog() {
 func (w *writer) transact(batch []*operation) error {
 	begun := time.Now()
 	err := w.attempt(batch)
+	if err != nil && isFullDatabase(err) && w.makeSpace() {
+		err = w.attempt(batch)
+	}
 	defer func() { w.report(len(batch), time.Since(begun), err) }()
+	w.noteCommit(batch, err)
 	if err == nil {
 		w.transactions.Add(1)
 		w.operations.Add(int64(len(batch)))
@@ -263,15 +280,53 @@ func (w *writer) transact(batch []*operation) error {
 	return err
 }
 
+// makeSpace ends a transaction for which the volume had no space, and lets the log
+// begin again: what is allocated for it is written anew. It reports whether
+// another attempt is worth while.
+func (w *writer) makeSpace() (made bool) {
+	if err := w.conn.rollback(); err != nil {
+		return false
+	}
+	w.readers.whileReadersPause(func() {
+		made = w.conn.checkpoint(`PRAGMA wal_checkpoint(RESTART)`) == nil
+	})
+	return made
+}
+
+// noteCommit remembers when something was last written. A transaction in which
+// everything was rejected proves nothing.
+func (w *writer) noteCommit(batch []*operation, err error) {
+	if err != nil {
+		w.committed.Store(0)
+	} else if slices.ContainsFunc(batch, func(op *operation) bool { return op.err == nil }) {
+		w.committed.Store(int64(time.Since(w.started)))
+	}
+}
+
+// committedWithin reports whether something was written a moment ago, and no
+// transaction has failed since. Any goroutine may call it.
+func (w *writer) committedWithin(d time.Duration) bool {
+	select {
+	case <-w.stop:
+		return false
+	case <-w.failed:
+		return false
+	default:
+	}
+	at := w.committed.Load()
+	return at > 0 && time.Since(w.started)-time.Duration(at) < d
+}
+
 // report passes a transaction to the observer.
 func (w *writer) report(operations int, took time.Duration, err error) {
+	w.full.Store(w.conn.isFull())
 	if w.observe == nil {
 		return
 	}
 	if err != nil && (transient(err) || w.err != nil) {
 		err = unavailable(err)
 	}
-	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.conn.nearlyFull(), Err: err})
+	w.observe(store.Commit{Operations: operations, Took: took, NearlyFull: w.conn.nearlyFull(), Full: w.full.Load(), Err: err})
 }
 
 func (w *writer) attempt(batch []*operation) error {

@@ -99,9 +99,40 @@ func TestWhatHasNotBegunWhenTheCallerLeavesIsDropped(t *testing.T) {
 	cancel()
 	left.Wait()
 	release()
+	if err := store.Ping(t.Context()); err != nil { // it was queued later
+		t.Fatal(err)
+	}
 	if _, err := store.Event(t.Context(), in.Event.ID); !errors.Is(err, webhook.ErrNotFound) {
 		t.Errorf("error %v, want the event not stored", err)
 	}
+}
+
+// TestATakeOverSeesWhatWasSavedInTheSameBatch: gates are written once, at the end
+// of a transaction, and yet not later than that.
+func TestATakeOverSeesWhatWasSavedInTheSameBatch(t *testing.T) {
+	store := open(t)
+	gates, err := store.Own(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gates.Rev, gates.Wins = 1, 7
+	release := hold(t, store)
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := store.Save(t.Context(), gates); err != nil {
+			t.Error(err)
+		}
+	})
+	waitFor(t, func() bool { return store.Queued() == 1 })
+	group.Go(func() {
+		owned, err := store.Own(t.Context(), "default")
+		if err != nil || owned.Wins != 7 || owned.Epoch != gates.Epoch+1 {
+			t.Errorf("the next owner gets %+v, %v", owned, err)
+		}
+	})
+	waitFor(t, func() bool { return store.Queued() == 2 })
+	release()
+	group.Wait()
 }
 
 func TestWhatHasBegunWhenTheCallerLeavesIsCommitted(t *testing.T) {

@@ -201,6 +201,8 @@ func (w *walkers) see() {
 		for _, which := range []webhook.DueWhich{webhook.Firsts, webhook.Retries, webhook.NewestFirsts} {
 			w.seeDue(webhook.DueQuery{Destination: name, Now: w.now, Limit: 1 + w.IntN(20), Which: which})
 		}
+		w.seeQueue(name, w.now)
+		w.seeQueue(name, w.now.Add(time.Duration(w.Int64N(int64(5*time.Minute)))-3*time.Minute))
 	}
 	w.seeLists()
 }
@@ -235,6 +237,14 @@ func (w *walkers) seeDue(query webhook.DueQuery) {
 	})
 	want.Deliveries = want.Deliveries[:min(len(want.Deliveries), query.Limit)]
 	w.equal("due", want, got)
+}
+
+// seeQueue compares what is counted.
+func (w *walkers) seeQueue(destination string, now time.Time) {
+	w.Helper()
+	got, err := w.Queue(w.Context(), destination, now)
+	w.must(err)
+	w.equal("queue", w.model.queue(destination, now), got)
 }
 
 // seeLists compares what random filters select, page by page.

@@ -144,3 +144,45 @@ func (m *model) expire(q webhook.ExpireQuery) webhook.Expired {
 	}
 	return done
 }
+
+// queue counts the deliveries to a destination.
+func (m *model) queue(destination string, now time.Time) webhook.Queue {
+	var q webhook.Queue
+	for _, e := range m.events {
+		h := e.delivery(destination)
+		if h == nil {
+			continue
+		}
+		switch h.Delivery.State {
+		case webhook.Dead:
+			q.Dead++
+		case webhook.Pending:
+			m.countPending(&q, h.Delivery, now)
+		}
+	}
+	return q
+}
+
+func (m *model) countPending(q *webhook.Queue, d webhook.Delivery, now time.Time) {
+	due := !d.NextAttemptAt.After(now)
+	q.Pending++
+	if due {
+		q.Due++
+		q.OldestDue = earliest(q.OldestDue, d.NextAttemptAt)
+	}
+	if d.Attempts > 0 {
+		q.Retries++
+		if due {
+			q.DueRetries++
+		}
+	}
+	q.Oldest = earliest(q.Oldest, d.AgeFrom)
+}
+
+// earliest returns the earlier of two times; a zero one is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
