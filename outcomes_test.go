@@ -67,16 +67,19 @@ func effectOf(r dispatch.Row) string {
 // outcomeTable is the table of docs/outcomes.md.
 func outcomeTable() string {
 	votes := map[dispatch.Vote]string{dispatch.Abstain: "–", dispatch.Success: "success", dispatch.Failure: "failure"}
-	table := "| outcome | spent | the delivery | the destination | breaker | in flight |\n|---|---|---|---|---|---|\n"
+	table := "| outcome | spent | the delivery | the destination | breaker | in flight | second payload |\n|---|---|---|---|---|---|---|\n"
 	for _, r := range dispatch.Table() {
-		spent, halved := "no", "–"
+		spent, halved, witnessed := "no", "–", "–"
 		if r.Spends {
 			spent = "yes"
 		}
 		if r.Throttles {
 			halved = "halved"
 		}
-		table += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", r.Outcome, spent, fateOf(r), effectOf(r), votes[r.Vote], halved)
+		if r.Witnessed {
+			witnessed = "asked when presumed"
+		}
+		table += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s | %s |\n", r.Outcome, spent, fateOf(r), effectOf(r), votes[r.Vote], halved, witnessed)
 	}
 	return strings.TrimSpace(table)
 }

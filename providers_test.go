@@ -42,7 +42,7 @@ func TestProviderPagesHaveSettingsThatLoad(t *testing.T) {
 			continue
 		}
 		source := got.Sources[0]
-		if source.Scheme != name || !strings.Contains(text, "`"+got.RegisterURL(source)+"`") {
+		if string(source.Scheme) != name || !strings.Contains(text, "`"+got.RegisterURL(source)+"`") {
 			t.Errorf("%s: the scheme is %s, the address %s", name, source.Scheme, got.RegisterURL(source))
 		}
 		for _, part := range []string{"**Signed**", "**Key**", "**Patience**", "**Redeliver**"} {

@@ -67,8 +67,8 @@ func TestWrongCallsAreToldInWords(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"a length without a unit", []string{"send", "github", "--wait", "5"}, "want a unit"},
-		{"a length that is none", []string{"send", "github", "--wait", "soon"}, "want a duration with a unit"},
+		{"a length without a unit", []string{"send", "github", "--wait", "5"}, "must have a unit"},
+		{"a length that is none", []string{"send", "github", "--wait", "soon"}, "must be a duration with a unit"},
 		{"an argument where none is taken", []string{"events", "x"}, "events: unexpected argument x; see weir help events"},
 		{"two where one is taken", []string{"status", "a", "b"}, "status: unexpected argument b; see weir help status"},
 		{"three where two are taken", []string{"send", "a", "b", "c"}, "send: unexpected argument c; see weir help send"},

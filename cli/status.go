@@ -119,8 +119,12 @@ func printDestination(out io.Writer, d client.Destination, now time.Time) {
 		fmt.Fprintf(out, "    since   %s\n", wording.Moment(since, now))
 		fmt.Fprintf(out, "    next    %s\n", nextRequest(d, until, now))
 	}
-	if d.Hold != nil && d.Hold.NeedsOperator {
-		fmt.Fprintf(out, "    %s. %s\n", wording.ActionNeeded(d.Hold.Reason, d.Name), cmp.Or(webhook.HoldRemedy(d.Hold.Reason, d.Name),
+	if d.Hold != nil && (d.Hold.NeedsOperator || d.Hold.Basis == webhook.BasisPresumed) {
+		need := "" // a presumed hold waits for a second witness, not for a person
+		if d.Hold.NeedsOperator {
+			need = wording.ActionNeeded(d.Hold.Reason, d.Name) + ". "
+		}
+		fmt.Fprintf(out, "    %s%s\n", need, cmp.Or(webhook.HoldRemedy(webhook.Hold{Reason: d.Hold.Reason, Basis: d.Hold.Basis}, d.Name),
 			"It asks for a wait longer than MAX_HOLD. Raise the allowance there, or resume to try at once."))
 	}
 	fmt.Fprintf(out, "    queue   %d pending%s, %d dead\n", d.Queue.Pending, waitingFor(d.Queue.WaitingFor), d.Queue.Dead)

@@ -74,8 +74,10 @@ func everyVariable() map[string]bool {
 // schemeThatReads returns a scheme that looks at the setting.
 func schemeThatReads(key string) string {
 	suffix := strings.TrimPrefix(key, SourcePrefix+exampleSource)
-	if reader := readerOf(suffix); reader != "" {
-		return reader
+	for _, v := range variables("", new(Source)) {
+		if v.scheme != "" && suffix == v.Key {
+			return string(v.scheme)
+		}
 	}
 	if strings.HasPrefix(suffix, "SECRET") {
 		return SchemeBasic

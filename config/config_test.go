@@ -23,10 +23,8 @@ func houseWith(changes ...string) []string {
 
 // faultsOf returns the faults of an environment by variable.
 func faultsOf(environ []string) map[string]string {
-	var found problems
-	resolve(readConfig(environ, &found), &found)
 	faults := make(map[string]string)
-	for _, fault := range found.faults {
+	for _, fault := range readAll(environ).faults {
 		faults[fault.key] = fault.reason
 	}
 	return faults
@@ -43,8 +41,8 @@ func TestLeastHouse(t *testing.T) {
 	if got.Sources[0].Scheme != "github" || got.Sources[0].MaxBody != 1<<20 {
 		t.Errorf("scheme %q, max body %d", got.Sources[0].Scheme, got.Sources[0].MaxBody)
 	}
-	if d := got.Destinations[0]; d.Policy.Name != "default" || d.URL.String() != "http://127.0.0.1:3000/in" {
-		t.Errorf("destination %s to %v", d.Policy.Name, d.URL)
+	if d := got.Destinations[0]; d.Name != "default" || string(d.URL) != "http://127.0.0.1:3000/in" {
+		t.Errorf("destination %s to %v", d.Name, d.URL)
 	}
 }
 
@@ -58,7 +56,7 @@ func TestFaults(t *testing.T) {
 		reason  string
 	}{
 		{"items without a signature", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=v1"}, "WEIR_SOURCE_GITHUB_HMAC_ITEMS", "t={timestamp},v1={signature}"},
-		{"a time in the items that is not signed", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=t={timestamp},v1={signature}"}, "WEIR_SOURCE_GITHUB_HMAC_TEMPLATE", "lacks {timestamp}"},
+		{"a time in the items that is not signed", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=t={timestamp},v1={signature}"}, "WEIR_SOURCE_GITHUB_HMAC_TEMPLATE", "does not contain {timestamp}"},
 		{"a key that is not in its encoding", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_KEY_ENCODING=hex"}, "WEIR_SOURCE_GITHUB_SECRET", "not a key in hex"},
 		{"B21 an empty secret", []string{"WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCE_GITHUB_SECRET", "required"},
 		{"B21 a secret of spaces", []string{"WEIR_SOURCE_GITHUB_SECRET=  \t "}, "WEIR_SOURCE_GITHUB_SECRET", "required"},
@@ -72,18 +70,18 @@ func TestFaults(t *testing.T) {
 		{"a duration that overflows", []string{"WEIR_IDLE_EXIT=9999999h"}, "WEIR_IDLE_EXIT", "duration"},
 		{"no source", []string{"WEIR_SOURCES=", "WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCES", "required"},
 		{"a name with capitals", []string{"WEIR_SOURCES=GitHub"}, "WEIR_SOURCES", "a-z"},
-		{"a name twice", []string{"WEIR_SOURCES=github,github"}, "WEIR_SOURCES", "twice"},
+		{"a name twice", []string{"WEIR_SOURCES=github,github"}, "WEIR_SOURCES", "more than once"},
 		{"a name of 41", []string{"WEIR_SOURCES=" + strings.Repeat("a", 41)}, "WEIR_SOURCES", "40"},
 		{"an unknown scheme", []string{"WEIR_SOURCE_GITHUB_SCHEME=gitbub"}, "WEIR_SOURCE_GITHUB_SCHEME", "did you mean github?"},
 		{"a name that is no scheme", []string{"WEIR_SOURCES=shop", "WEIR_SOURCE_GITHUB_SECRET=", "WEIR_SOURCE_SHOP_SECRET=x"}, "WEIR_SOURCE_SHOP_SCHEME", "required"},
 		{"nowhere to forward to", []string{"WEIR_FORWARD_URL="}, "WEIR_FORWARD_URL", "required"},
 		{"two places for one URL", []string{"WEIR_DESTINATION_DEFAULT_URL=http://a"}, "WEIR_FORWARD_URL", "together"},
-		{"FORWARD_URL without default", []string{"WEIR_DESTINATIONS=app", "WEIR_DESTINATION_APP_URL=http://a"}, "WEIR_FORWARD_URL", "not read"},
+		{"FORWARD_URL without default", []string{"WEIR_DESTINATIONS=app", "WEIR_DESTINATION_APP_URL=http://a"}, "WEIR_FORWARD_URL", "not used"},
 		{"a destination without a URL", []string{"WEIR_DESTINATIONS=default,app"}, "WEIR_DESTINATION_APP_URL", "required"},
 		{"a URL that is not http", []string{"WEIR_FORWARD_URL=ftp://a"}, "WEIR_FORWARD_URL", "http"},
 		{"a URL without a host", []string{"WEIR_FORWARD_URL=http:///x"}, "WEIR_FORWARD_URL", "host"},
 		{"a short token", []string{"WEIR_API_TOKEN=fifteen-letters"}, "WEIR_API_TOKEN", "16"},
-		{"a previous token alone", []string{"WEIR_API_TOKEN_PREVIOUS=sixteen-letters-"}, "WEIR_API_TOKEN_PREVIOUS", "without"},
+		{"a previous token alone", []string{"WEIR_API_TOKEN_PREVIOUS=sixteen-letters-"}, "WEIR_API_TOKEN_PREVIOUS", "WEIR_API_TOKEN is not"},
 		{"twilio without the public URL", []string{"WEIR_SOURCE_GITHUB_SCHEME=twilio"}, "WEIR_PUBLIC_URL", "required"},
 		{"square without the public URL", []string{"WEIR_SOURCE_GITHUB_SCHEME=square"}, "WEIR_PUBLIC_URL", "required"},
 		{"hubspot without the public URL", []string{"WEIR_SOURCE_GITHUB_SCHEME=hubspot"}, "WEIR_PUBLIC_URL", "required"},
@@ -98,7 +96,7 @@ func TestFaults(t *testing.T) {
 		{"HMAC_HEADER on another scheme", []string{"WEIR_SOURCE_GITHUB_HMAC_HEADER=X"}, "WEIR_SOURCE_GITHUB_HMAC_HEADER", "hmac only"},
 		{"HMAC_PREFIX on another scheme", []string{"WEIR_SOURCE_GITHUB_HMAC_PREFIX=v0="}, "WEIR_SOURCE_GITHUB_HMAC_PREFIX", "hmac only"},
 		{"TOKEN_IN on another scheme", []string{"WEIR_SOURCE_GITHUB_TOKEN_IN=bearer"}, "WEIR_SOURCE_GITHUB_TOKEN_IN", "token only"},
-		{"VERIFY_TOKEN on another scheme", []string{"WEIR_SOURCE_GITHUB_VERIFY_TOKEN=x"}, "WEIR_SOURCE_GITHUB_VERIFY_TOKEN", "meta only"},
+		{"VERIFY_TOKEN on another scheme", []string{"WEIR_SOURCE_GITHUB_VERIFY_TOKEN=x"}, "WEIR_SOURCE_GITHUB_VERIFY_TOKEN", "meta, hmac, token, basic, none only"},
 		{"TOKEN_IN elsewhere", []string{"WEIR_SOURCE_GITHUB_SCHEME=token", "WEIR_SOURCE_GITHUB_TOKEN_IN=cookie:x"}, "WEIR_SOURCE_GITHUB_TOKEN_IN", "bearer"},
 		{"basic without a colon", []string{"WEIR_SOURCE_GITHUB_SCHEME=basic"}, "WEIR_SOURCE_GITHUB_SECRET", "user:password"},
 		{"basic without a password, previous", []string{"WEIR_SOURCE_GITHUB_SCHEME=basic", "WEIR_SOURCE_GITHUB_SECRET=a:b", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=a:"}, "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS", "user:password"},
@@ -130,8 +128,8 @@ func TestFaults(t *testing.T) {
 		{"a header in two spellings", []string{`WEIR_DESTINATION_DEFAULT_HEADERS={"A":"b","a":"c"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "twice"},
 		{"two Authorizations", []string{"WEIR_FORWARD_URL=http://u:p@a", `WEIR_DESTINATION_DEFAULT_HEADERS={"authorization":"b"}`}, "WEIR_DESTINATION_DEFAULT_HEADERS", "credentials"},
 		{"a signing secret that is not base64", []string{"WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=whsec_!"}, "WEIR_DESTINATION_DEFAULT_SIGNING_SECRET", "base64"},
-		{"a fallback that is not listed", []string{"WEIR_DESTINATION_DEFAULT_FALLBACK=b"}, "WEIR_DESTINATION_DEFAULT_FALLBACK", "no destination that"},
-		{"a fallback to itself", []string{"WEIR_DESTINATION_DEFAULT_FALLBACK=default"}, "WEIR_DESTINATION_DEFAULT_FALLBACK", "itself"},
+		{"a fallback that is not listed", []string{"WEIR_DESTINATION_DEFAULT_FALLBACK=b"}, "WEIR_DESTINATION_DEFAULT_FALLBACK", "a name in WEIR_DESTINATIONS"},
+		{"a fallback to itself", []string{"WEIR_DESTINATION_DEFAULT_FALLBACK=default"}, "WEIR_DESTINATION_DEFAULT_FALLBACK", "another destination"},
 		{"fallbacks in a circle", []string{"WEIR_DESTINATIONS=default,b", "WEIR_DESTINATION_B_URL=http://b", "WEIR_DESTINATION_DEFAULT_FALLBACK=b", "WEIR_DESTINATION_B_FALLBACK=default"}, "WEIR_DESTINATION_B_FALLBACK", "back"},
 		{"an address without a port", []string{"WEIR_ADDR=localhost"}, "WEIR_ADDR", ":port"},
 		{"a port out of range", []string{"WEIR_ADDR=:65536"}, "WEIR_ADDR", "65535"},
@@ -142,6 +140,9 @@ func TestFaults(t *testing.T) {
 		{"another list of addresses as client's header", []string{"WEIR_CLIENT_IP_HEADER=Forwarded"}, "WEIR_CLIENT_IP_HEADER", "WEIR_TRUSTED_PROXIES"},
 		{"metrics on the service's address", []string{"WEIR_METRICS_ADDR=127.0.0.1:8080"}, "WEIR_METRICS_ADDR", "itself"},
 		{"a proxy that is no network", []string{"WEIR_TRUSTED_PROXIES=10.0.0.0/33"}, "WEIR_TRUSTED_PROXIES", "networks"},
+		{"a client's address from a list", []string{"WEIR_CLIENT_IP_HEADER=x-forwarded-for", "WEIR_TRUSTED_PROXIES=10.0.0.0/8"}, "WEIR_CLIENT_IP_HEADER", "set WEIR_TRUSTED_PROXIES to"},
+		{"the standard's list", []string{"WEIR_CLIENT_IP_HEADER=Forwarded"}, "WEIR_CLIENT_IP_HEADER", "holds a list"},
+		{"the list under another name", []string{"WEIR_CLIENT_IP_HEADER=X-Original-Forwarded-For"}, "WEIR_CLIENT_IP_HEADER", "holds a list"},
 		{"a header name with a space", []string{"WEIR_CLIENT_IP_HEADER=Fly Client"}, "WEIR_CLIENT_IP_HEADER", "header"},
 		{"an unknown level", []string{"WEIR_LOG_LEVEL=loud"}, "WEIR_LOG_LEVEL", "debug, info, warn, error"},
 	} {
@@ -207,6 +208,61 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// TestNamesInLowerCaseAreRefused: what begins with weir_ in any case was meant
+// for us.
+func TestNamesInLowerCaseAreRefused(t *testing.T) {
+	for key, want := range map[string]string{
+		"weir_max_body":             "are in upper case; did you mean WEIR_MAX_BODY?",
+		"Weir_Api_Token_File":       "are in upper case; did you mean WEIR_API_TOKEN_FILE?",
+		"WEIR_SOURCE_github_STATUS": "are in upper case; did you mean WEIR_SOURCE_GITHUB_STATUS?",
+		"weir_sorces":               "did you mean WEIR_SOURCES?",
+		"weir_source_stripe_secret": "WEIR_SOURCES does not list stripe",
+	} {
+		faults := faultsOf(houseWith(key + "=1"))
+		if !strings.Contains(faults[key], want) || len(faults) != 1 {
+			t.Errorf("%s: %q, want one error with %q", key, faults, want)
+		}
+	}
+	if faults := faultsOf(houseWith("WEIRD=1", "weird_setting=1", "weir=1")); len(faults) > 0 {
+		t.Errorf("names of others are refused: %v", faults)
+	}
+}
+
+// TestANameTwiceIsOneFault and nothing follows from it.
+func TestANameTwiceIsOneFault(t *testing.T) {
+	for _, test := range []struct {
+		key     string
+		changes []string
+	}{
+		{"WEIR_DESTINATIONS", []string{"WEIR_DESTINATIONS=default,default"}},
+		{"WEIR_DESTINATIONS", []string{
+			"WEIR_DESTINATIONS=app,crm,app", "WEIR_FORWARD_URL=", "WEIR_SOURCE_GITHUB_TO=app,crm", "WEIR_DESTINATION_APP_URL=http://a",
+			"WEIR_DESTINATION_APP_FALLBACK=crm", "WEIR_DESTINATION_CRM_URL=http://b", "WEIR_DESTINATION_CRM_RATE=1/1s",
+		}},
+		{"WEIR_SOURCES", []string{"WEIR_SOURCES=github,shop,github", "WEIR_SOURCE_SHOP_SCHEME=token", "WEIR_SOURCE_SHOP_SECRET=a secret of the shop"}},
+		{"WEIR_SOURCE_GITHUB_TO", []string{"WEIR_SOURCE_GITHUB_TO=default,default"}},
+	} {
+		faults := faultsOf(houseWith(test.changes...))
+		if len(faults) != 1 || !strings.Contains(faults[test.key], "more than once") {
+			t.Errorf("%v: want one error in %s, got %v", test.changes, test.key, faults)
+		}
+	}
+}
+
+// TestAListThatCannotBeReadIsOneFault: nothing is said about what it may have
+// listed.
+func TestAListThatCannotBeReadIsOneFault(t *testing.T) {
+	for _, changes := range [][]string{
+		{"WEIR_DESTINATIONS=App", "WEIR_FORWARD_URL=", "WEIR_DESTINATION_APP_URL=http://a", "WEIR_SOURCE_GITHUB_TO=app"},
+		{"WEIR_DESTINATIONS=,", "WEIR_FORWARD_URL="},
+		{"WEIR_SOURCES=GitHub", "WEIR_SOURCE_GITHUB_STATUS=204"},
+	} {
+		if faults := faultsOf(houseWith(changes...)); len(faults) != 1 {
+			t.Errorf("%v: want one error, got %v", changes, faults)
+		}
+	}
+}
+
 // A slip in a list is told as that one fault, and not as what follows from it.
 func TestSlipsInTheListsAreOneFault(t *testing.T) {
 	for _, test := range []struct {
@@ -228,7 +284,7 @@ func TestSlipsInTheListsAreOneFault(t *testing.T) {
 		},
 		{
 			"TO by default", []string{"WEIR_FORWARD_URL=", "WEIR_DESTINATIONS=app,spare", "WEIR_DESTINATION_APP_URL=http://a", "WEIR_DESTINATION_SPARE_URL=http://b"},
-			map[string]string{"WEIR_SOURCE_GITHUB_TO": "is not set, and its default is default, which WEIR_DESTINATIONS does not list; set it to a name that it lists"},
+			map[string]string{"WEIR_SOURCE_GITHUB_TO": "is not set, and its default is default, which WEIR_DESTINATIONS does not list; set it to a name in that list"},
 		},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -261,10 +317,10 @@ func TestSecretsFromFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"from a file"}, got.Sources[0].SecretList); diff != "" {
+	if diff := cmp.Diff([]string{"from a file"}, got.Sources[0].Secrets()); diff != "" {
 		t.Error(diff)
 	}
-	if anyContains(got.Warnings, "SECRET: white space") {
+	if anyContains(got.Warnings, "SECRET: the white space") {
 		t.Error("a line end of a file is no reason to warn")
 	}
 	for path, want := range map[string]string{
@@ -308,7 +364,7 @@ func TestLoadsDoNotDisturbEachOther(t *testing.T) {
 		loads.Go(func() {
 			database := fmt.Sprintf("%d.db", i)
 			got, err := Load(houseWith("WEIR_DATABASE=" + database))
-			if err != nil || got.Database != database {
+			if err != nil || string(got.Database) != database {
 				t.Errorf("database %q, %v, want %q", got.Database, err, database)
 			}
 		})

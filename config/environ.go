@@ -33,7 +33,7 @@ func newEnvironment(environ []string) environment {
 func (e environment) has(key string) bool { return e[key] != "" || e[key+fileSuffix] != "" }
 
 // decode fills the struct that spec points to from the variables behind a
-// prefix, and notes every fault.
+// prefix, and reports every error.
 func (e environment) decode(prefix string, spec any, found *problems) {
 	list := variables(prefix, spec)
 	given := make(map[string]string, len(list))
@@ -70,7 +70,7 @@ func (e environment) lookUp(v variable, found *problems) string {
 		value = content
 	}
 	if strings.ContainsRune(value, 0) {
-		found.add(v.Key, "holds a NUL character")
+		found.add(v.Key, "contains a NUL character")
 		return ""
 	}
 	if v.raw {
@@ -78,7 +78,7 @@ func (e environment) lookUp(v variable, found *problems) string {
 	}
 	trimmed := strings.TrimSpace(value)
 	if v.secret && trimmed != value {
-		found.warn(v.Key, "white space around it was trimmed")
+		found.warn(v.Key, "the white space around it was removed")
 	}
 	return trimmed
 }
@@ -118,7 +118,7 @@ func withoutPath(err error) error {
 // fill lets envconfig fill spec from the given values. envconfig reads the
 // environment of the process and nothing else, stops at the first fault, and
 // quotes the value in its error. So the values are laid out for it under a
-// prefix of this call's own, which is taken away again; each fault is noted by
+// prefix of this call's own, which is removed again; each error is reported by
 // name and reason, and its variable left out of the next round.
 func fill(prefix string, spec any, given map[string]string, found *problems) {
 	scratch := "ENVCONFIG_" + rand.Text()
@@ -146,4 +146,21 @@ func fill(prefix string, spec any, given map[string]string, found *problems) {
 		os.Unsetenv(layOut(key))
 		delete(given, key)
 	}
+}
+
+// ephemeralHost names the platform when it is one that deletes the files of a
+// service at each restart.
+func (e environment) ephemeralHost() string {
+	switch {
+	case e["RENDER"] != "":
+		return "Render"
+	case e["K_SERVICE"] != "":
+		return "Cloud Run"
+	}
+	for key := range e {
+		if strings.HasPrefix(key, "KOYEB_") {
+			return "Koyeb"
+		}
+	}
+	return ""
 }

@@ -20,14 +20,14 @@ const namePart = "<NAME>_"
 // Groups lists every setting.
 func Groups() []group {
 	return []group{
-		{"The service", "PORT is read where WEIR_ADDR is not set.", variables(globalPrefix, new(global))},
+		{"The service", "PORT is used where WEIR_ADDR is not set.", variables(globalPrefix, new(Settings))},
 		{
 			"Each source", "NAME is the source's name in upper case, with _ for -.",
-			variables(SourcePrefix+namePart, new(sourceConfig)),
+			variables(SourcePrefix+namePart, new(Source)),
 		},
 		{
 			"Each destination", "NAME is the destination's name in upper case, with _ for -.",
-			variables(DestinationPrefix+namePart, new(destinationConfig)),
+			variables(DestinationPrefix+namePart, new(Destination)),
 		},
 	}
 }
@@ -45,9 +45,10 @@ func Names() []string {
 }
 
 // helpNotes are the rules for all settings.
-const helpNotes = `Empty means unset. Durations need a unit (30s, 15m, 72h). Sizes are 64KiB or
-1MiB. Rates are 100/1m, or a list: 60/1m,5000/24h. Those marked * are secret:
-they are never shown, and may be given as the path of a file in NAME_FILE.
+const helpNotes = `An empty value means unset. Durations have a unit (30s, 15m, 72h). Sizes are
+written 64KiB or 1MiB, rates 100/1m or, as a list, 60/1m,5000/24h. Settings
+marked * are secret: they are never shown, and their value may be in a file
+whose path is in NAME_FILE.
 `
 
 // Help writes every setting for a terminal.
@@ -93,7 +94,7 @@ func defaultCell(v variable) string {
 	if v.def != "" {
 		return "`" + v.def + "`"
 	}
-	return escapeCell(v.absent)
+	return escapeCell(v.unset)
 }
 
 // escapeCell keeps a text from being read as markup.
@@ -146,8 +147,8 @@ func EnvExample(out io.Writer) error {
 // exampleGroups are the groups with the names of the example put in.
 func exampleGroups() []group {
 	all := Groups()
-	all[1].List = variables(SourcePrefix+exampleSource, new(sourceConfig))
-	all[2].List = variables(DestinationPrefix+exampleDestination, new(destinationConfig))
+	all[1].List = variables(SourcePrefix+exampleSource, new(Source))
+	all[2].List = variables(DestinationPrefix+exampleDestination, new(Destination))
 	return all
 }
 

@@ -29,8 +29,8 @@ func written(t *testing.T, write func(io.Writer) error) string {
 func TestEveryFieldIsDescribed(t *testing.T) {
 	for _, g := range Groups() {
 		for _, v := range g.List {
-			if v.desc == "" || (v.def == "") == (v.absent == "") {
-				t.Errorf("%s: description %q, default %q, absent %q", v.Key, v.desc, v.def, v.absent)
+			if v.desc == "" || (v.def == "") == (v.unset == "") {
+				t.Errorf("%s: description %q, default %q, unset %q", v.Key, v.desc, v.def, v.unset)
 			}
 			if bounded := v.kind == "duration" || v.kind == "size" || v.kind == "number"; bounded != (v.Min != "" && v.Max != "") {
 				t.Errorf("%s: a %s from %q to %q", v.Key, v.kind, v.Min, v.Max)
@@ -55,7 +55,7 @@ func checkDefault(t *testing.T, v variable) {
 	if reason := v.outOfBounds(); reason != "" {
 		t.Errorf("%s: the default: %s", v.Key, reason)
 	}
-	if got := v.described().String(); got != v.def {
+	if got := v.shownValue().String(); got != v.def {
 		t.Errorf("%s: the default %s is shown as %s", v.Key, v.def, got)
 	}
 }

@@ -7,27 +7,104 @@ import (
 	"strings"
 )
 
-// names is a list of names of sources or destinations.
+// names is a list of names of destinations.
 type names []string
 
 var nameForm = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 
+// Decode reads a list of names.
 func (n *names) Decode(value string) error {
 	list := splitList(value)
 	for i, name := range list {
 		if !nameForm.MatchString(name) {
-			return errors.New("want names of 1 to 40 of the characters a-z, 0-9 and -, separated by commas")
+			return errNames
 		}
 		if slices.Contains(list[:i], name) {
-			return errors.New("names the same twice")
+			return errors.New("has a name more than once; remove the repetition")
 		}
 	}
 	*n = list
 	return nil
 }
 
+var errNames = errors.New("must be names of 1 to 40 of the characters a-z, 0-9 and -, separated by commas")
+
 func (names) kind() string     { return "names" }
 func (n names) String() string { return strings.Join(n, ",") }
+
+// sources is the list WEIR_SOURCES, each with its settings.
+type sources []Source
+
+// Decode reads the list of names. Of a name that is there twice it takes the
+// first; checkGlobal reports the other.
+func (s *sources) Decode(value string) error {
+	list, err := distinctNames(value)
+	if err != nil {
+		return err
+	}
+	*s = nil
+	for _, name := range list {
+		*s = append(*s, Source{Name: name})
+	}
+	return nil
+}
+
+func (sources) kind() string     { return "names" }
+func (s sources) String() string { return strings.Join(s.names(), ",") }
+
+// GoString keeps the secrets out of %#v.
+func (s sources) GoString() string { return s.String() }
+
+func (s sources) names() []string {
+	var list []string
+	for _, source := range s {
+		list = append(list, source.Name)
+	}
+	return list
+}
+
+// destinations is the list WEIR_DESTINATIONS, each with its settings.
+type destinations []Destination
+
+// Decode reads the list of names, in the way of sources.
+func (d *destinations) Decode(value string) error {
+	list, err := distinctNames(value)
+	if err != nil {
+		return err
+	}
+	*d = nil
+	for _, name := range list {
+		*d = append(*d, Destination{Name: name})
+	}
+	return nil
+}
+
+func (destinations) kind() string { return "names" }
+
+func (d destinations) String() string {
+	var list []string
+	for _, destination := range d {
+		list = append(list, destination.Name)
+	}
+	return strings.Join(list, ",")
+}
+
+// GoString keeps the secrets out of %#v.
+func (d destinations) GoString() string { return d.String() }
+
+// distinctNames reads a list of names, each taken once.
+func distinctNames(value string) ([]string, error) {
+	var list []string
+	for _, name := range splitList(value) {
+		if !nameForm.MatchString(name) {
+			return nil, errNames
+		}
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}
 
 // splitList splits at commas, trims, and leaves out what is empty.
 func splitList(value string) []string {
@@ -39,67 +116,3 @@ func splitList(value string) []string {
 	}
 	return parts
 }
-
-// keyPlace says where a sender's own id of the event is.
-type keyPlace string
-
-var pathForm = regexp.MustCompile(`^[^.\s]+(\.[^.\s]+)*$`)
-
-func (k *keyPlace) Decode(value string) error {
-	place, name, _ := strings.Cut(value, ":")
-	switch {
-	case value == "body" || value == "none":
-	case place == "header" && tokenForm.MatchString(name):
-	case place == "json" && len(name) <= 200 && pathForm.MatchString(name):
-	default:
-		return errors.New("want header:NAME, json:path.to.id, body or none")
-	}
-	*k = keyPlace(value)
-	return nil
-}
-
-func (keyPlace) kind() string     { return "place" }
-func (k keyPlace) String() string { return string(k) }
-
-// tokenPlace says where a token is sent.
-type tokenPlace string
-
-func (t *tokenPlace) Decode(value string) error {
-	place, name, _ := strings.Cut(value, ":")
-	switch {
-	case value == "bearer":
-	case (place == "header" || place == "query") && tokenForm.MatchString(name):
-	default:
-		return errors.New("want bearer, header:NAME or query:NAME")
-	}
-	*t = tokenPlace(value)
-	return nil
-}
-
-func (tokenPlace) kind() string     { return "place" }
-func (t tokenPlace) String() string { return string(t) }
-
-// hmacTemplate says what is signed.
-type hmacTemplate string
-
-var templatePart = regexp.MustCompile(`\{(timestamp|id|method|url|body)\}`)
-
-// Decode wants {body} in it: a signature that leaves it out proves nothing
-// about it.
-func (t *hmacTemplate) Decode(value string) error {
-	rest := templatePart.ReplaceAllString(value, "")
-	if strings.ContainsAny(rest, "{}") {
-		return errors.New("want the parts {timestamp}, {id}, {method}, {url} and {body} and no other braces")
-	}
-	if !strings.Contains(value, "{body}") {
-		return errors.New("want {body} in it: what is not signed is not proved")
-	}
-	*t = hmacTemplate(value)
-	return nil
-}
-
-func (hmacTemplate) kind() string     { return "template" }
-func (t hmacTemplate) String() string { return string(t) }
-
-// has reports whether a part stands in the template.
-func (t hmacTemplate) has(part string) bool { return strings.Contains(string(t), "{"+part+"}") }

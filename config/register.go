@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	_ "embed" // of the registrations
 	"fmt"
 	"io"
@@ -32,29 +31,30 @@ func registration(scheme string) []string {
 
 // printRegistration writes what the sender's page must be set to. The lines
 // are comments, so that the whole remains readable as settings.
-func (s Settings) printRegistration(out io.Writer, source Source, secrets string) {
+func (s Settings) printRegistration(out io.Writer, source Source) {
+	secrets := source.prefix()
 	fill := strings.NewReplacer(
 		"{url}", s.RegisterURL(source),
 		"{secret}", secrets+"SECRET",
 		"{verify token}", secrets+"VERIFY_TOKEN",
 		"{rate}", strconv.Itoa(perMinute(source.Rate)),
-		"{hmac}", strings.Map(printable, source.Hmac.described()),
-		"{place}", strings.Map(printable, tokenGoes(source.tokenIn, secrets+"SECRET")),
+		"{hmac}", strings.Map(printable, source.signedBy()),
+		"{place}", strings.Map(printable, tokenGoes(string(source.TokenIn), secrets+"SECRET")),
 	)
-	for _, line := range registration(source.Scheme) {
+	for _, line := range registration(string(source.Scheme)) {
 		fmt.Fprintf(out, "#   %s\n", fill.Replace(line))
 	}
 }
 
-// described tells how a sender must sign for the scheme hmac.
-func (h hmac) described() string {
-	text := fmt.Sprintf("header %s: %sHMAC-%s of %s in %s", h.Header, h.prefix,
-		strings.ToUpper(cmp.Or(h.algorithm, "sha256")), cmp.Or(h.template, "{body}"), cmp.Or(h.encoding, "hex"))
-	if h.items != "" {
-		text += ", in the items " + h.items
+// signedBy says how a sender must sign for the scheme hmac.
+func (s Source) signedBy() string {
+	text := fmt.Sprintf("header %s: %sHMAC-%s of %s in %s", s.HMACHeader, s.HMACPrefix,
+		strings.ToUpper(string(s.HMACAlgorithm)), s.HMACTemplate, s.HMACEncoding)
+	if s.HMACItems != "" {
+		text += ", in the items " + string(s.HMACItems)
 	}
-	if h.timestampHeader != "" {
-		text += "; header " + h.timestampHeader + ": the time"
+	if s.HMACTimestampHeader != "" {
+		text += "; header " + string(s.HMACTimestampHeader) + ": the time"
 	}
 	return text
 }

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"weir/signature"
@@ -37,34 +35,31 @@ func SignsTime(scheme string) bool {
 }
 
 // SignatureConfig returns what package signature needs to verify a source.
-func (s Source) SignatureConfig(publicURL *url.URL) signature.Config {
-	config := signature.Config{
-		Scheme:      s.Scheme,
+func (s Source) SignatureConfig(publicURL webURL) signature.Config {
+	return signature.Config{
+		Scheme:      string(s.Scheme),
 		Source:      s.Name,
-		Secrets:     s.SecretList,
-		Key:         s.key,
-		Tolerance:   s.Tolerance,
-		SignedBody:  s.signedBody,
-		MaxBody:     s.MaxBody,
-		VerifyToken: s.verifyToken,
+		Secrets:     s.Secrets(),
+		Key:         string(s.Key),
+		Tolerance:   time.Duration(s.Tolerance),
+		PublicURL:   string(publicURL),
+		SignedBody:  string(s.SignedBody),
+		MaxBody:     int64(s.MaxBody),
+		VerifyToken: string(s.VerifyToken),
 		HMAC: signature.HMAC{
-			Header:          s.Hmac.Header,
-			Algorithm:       s.Hmac.algorithm,
-			Encoding:        s.Hmac.encoding,
-			Prefix:          s.Hmac.prefix,
-			TimestampHeader: s.Hmac.timestampHeader,
-			TimestampForm:   s.Hmac.timestampForm,
-			Items:           s.Hmac.items,
-			KeyEncoding:     s.Hmac.keyEncoding,
-			Template:        s.Hmac.template,
+			Header:          string(s.HMACHeader),
+			Algorithm:       string(s.HMACAlgorithm),
+			Encoding:        string(s.HMACEncoding),
+			Prefix:          string(s.HMACPrefix),
+			TimestampHeader: string(s.HMACTimestampHeader),
+			TimestampForm:   string(s.HMACTimestampForm),
+			Items:           string(s.HMACItems),
+			KeyEncoding:     string(s.HMACKeyEncoding),
+			Template:        string(s.HMACTemplate),
 		},
-		TokenIn:     s.tokenIn,
+		TokenIn:     string(s.TokenIn),
 		AllowedRate: perMinute(s.Rate),
 	}
-	if publicURL != nil {
-		config.PublicURL = publicURL.String()
-	}
-	return config
 }
 
 // perMinute returns how many requests a minute all the rates allow for ever,
@@ -78,42 +73,4 @@ func perMinute(list []webhook.Rate) int {
 		}
 	}
 	return least
-}
-
-// checkSignature lets package signature look at each secret: some have a form
-// of their own.
-func checkSignature(prefix string, source Source, publicURL *url.URL, found *problems) {
-	config := source.SignatureConfig(publicURL)
-	suffixes := [...]string{"SECRET", "SECRET_PREVIOUS"}
-	for place, one := range source.SecretList {
-		config.Secrets = []string{one}
-		if _, err := signature.New(config); err != nil {
-			reason, _, _ := strings.Cut(err.Error(), "\n")
-			about := suffixes[place]
-			if strings.HasPrefix(reason, "the HMAC items") {
-				about = "HMAC_ITEMS"
-			}
-			found.add(prefix+about, "%s", strings.TrimPrefix(reason, "secret 1: "))
-		}
-	}
-}
-
-// warnOfAge warns where a signed time cannot be made anew, unless every
-// destination of the source gets weir's own signature, which is fresh each time.
-func (l loaded) warnOfAge(prefix string, source Source, publicURL *url.URL, found *problems) {
-	if !source.Renew {
-		return
-	}
-	verifier, err := signature.New(source.SignatureConfig(publicURL))
-	if err != nil || verifier.Renewal() != signature.RenewalImpossible {
-		return
-	}
-	for _, d := range l.destinations {
-		if slices.Contains(source.To, d.name) && d.config.SigningSecret == "" {
-			found.warn(prefix+"RENEW", "cannot be done: weir cannot replace the time that the scheme %s signs, "+
-				"so an application that checks it refuses late deliveries; set SIGNING_SECRET of the destination and let the application verify that signature",
-				source.Scheme)
-			return
-		}
-	}
 }

@@ -11,14 +11,12 @@ import (
 // redacted: tokens, secrets, the values of headers with and without their
 // scheme ("Bearer"), credentials of URLs in plain and in Basic form.
 func (s Settings) Secrets() []string {
-	list := slices.Clone(s.APITokens)
-	list = append(list, urlSecrets(s.AlertURL)...)
-	if s.AlertURL != nil {
-		list = append(list, s.AlertURL.String())
-	}
+	list := s.APITokens()
+	list = append(list, urlSecrets(s.AlertURL.Parsed())...)
+	list = append(list, string(s.AlertURL))
 	for _, source := range s.Sources {
-		list = append(list, source.verifyToken)
-		for _, one := range source.SecretList {
+		list = append(list, string(source.VerifyToken))
+		for _, one := range source.Secrets() {
 			list = append(list, one)
 			if user, password, isPair := strings.Cut(one, ":"); isPair && source.Scheme == SchemeBasic {
 				list = append(list, password, basicCredentials(user, password))
@@ -34,7 +32,7 @@ func (s Settings) Secrets() []string {
 
 // secrets returns those of one destination.
 func (d Destination) secrets() []string {
-	list := append(urlSecrets(d.URL), d.SigningSecret)
+	list := append(urlSecrets(d.URL.Parsed()), string(d.SigningSecret))
 	for _, value := range d.Headers {
 		list = append(list, value)
 		if _, credentials, isPair := strings.Cut(value, " "); isPair {

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"log/slog"
 	"net/netip"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -45,65 +43,85 @@ func TestWholeHouse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wholeSettings(got), got, cmp.AllowUnexported(Settings{}, Source{}, hmac{}, Destination{}),
-		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
-		cmp.Comparer(func(a, b *url.URL) bool { return (a == nil) == (b == nil) && (a == nil || a.String() == b.String()) })); diff != "" {
+	if diff := cmp.Diff(wholeSettings(got), got,
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 }
 
-// wholeSettings is what TestWholeHouse asks for. Warnings and fingerprints,
-// which have tests of their own, are those of got.
+// wholeSettings is what TestWholeHouse asks for. Warnings, which have tests of
+// their own, are those of got.
 func wholeSettings(got Settings) Settings {
 	want := Settings{
 		Addr: "127.0.0.1:81", Database: "/data/weir.db",
-		APITokens: []string{"token-of-the-operator", "token-of-yesterday-"},
-		PublicURL: webURL("https://hooks.example").parsed(), ClientIPHeader: "Fly-Client-IP",
+		APIToken: "token-of-the-operator", APITokenPrevious: "token-of-yesterday-",
+		PublicURL: "https://hooks.example", ClientIPHeader: "Fly-Client-IP",
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
-		RefusedRate:    webhook.Rate{N: 5, Per: time.Second},
-		MaxBody:        2 << 20, MaxInflight: 8 << 20, MaxDatabase: 1 << 30, DedupeWindow: time.Hour,
-		RetainDelivered: 2 * time.Hour, RetainDead: 3 * time.Hour,
-		ShutdownGrace: 4 * time.Second, ShutdownDelay: 5 * time.Second,
-		IdleExit: 6 * time.Minute, StallAfter: 7 * time.Minute, MetricsAddr: "127.0.0.1:82", AdminAddr: "127.0.0.1:83",
-		AlertURL: webURL("https://chat.example/x").parsed(), LogLevel: slog.LevelWarn, LogFormat: "json",
+		RefusedRate:    Rate{N: 5, Per: time.Second},
+		MaxBody:        2 << 20, MaxInflight: 8 << 20, MaxDatabase: 1 << 30, DedupeWindow: Duration(time.Hour),
+		RetainDelivered: Duration(2 * time.Hour), RetainDead: Duration(3 * time.Hour),
+		ShutdownGrace: Duration(4 * time.Second), ShutdownDelay: Duration(5 * time.Second),
+		IdleExit: Duration(6 * time.Minute), StallAfter: Duration(7 * time.Minute), MetricsAddr: "127.0.0.1:82", AdminAddr: "127.0.0.1:83",
+		AlertURL: "https://chat.example/x", LogLevel: "warn", LogFormat: "json",
+		URL:      "http://127.0.0.1:8080",
 		Warnings: got.Warnings,
 	}
 	want.Sources = []Source{
 		{
-			Name: "pay", Scheme: "hmac", SecretList: []string{"now", "before"}, key: "header:X-Id", OnConflict: webhook.RejectConflict,
-			Tolerance: time.Minute, Rate: []webhook.Rate{{N: 9, Per: time.Second}, {N: 99, Per: time.Minute}},
-			MaxBody: 3 << 20, signedBody: "decoded",
-			Hmac:    hmac{Header: "X-Sig", algorithm: "sha512", encoding: "base64", prefix: "v1 ", timestampHeader: "X-Time", timestampForm: "auto", keyEncoding: "text", template: "{timestamp}.{id}.{body}"},
-			tokenIn: "bearer", Renew: true, AllowFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+			Name: "pay", Scheme: "hmac", Secret: "now", SecretPrevious: "before", Key: "header:X-Id", OnConflict: "reject",
+			Tolerance: Duration(time.Minute), Rate: []webhook.Rate{{N: 9, Per: time.Second}, {N: 99, Per: time.Minute}},
+			MaxBody: 3 << 20, SignedBody: "decoded",
+			HMACHeader: "X-Sig", HMACAlgorithm: "sha512", HMACEncoding: "base64", HMACPrefix: "v1 ",
+			HMACTimestampHeader: "X-Time", HMACTimestampForm: "auto", HMACKeyEncoding: "text", HMACTemplate: "{timestamp}.{id}.{body}",
+			TokenIn: "bearer", Renew: "auto", AllowFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 			To: []string{"app", "spare"}, Status: 202, DropHeaders: []string{"X-A", "X-B"},
 		},
 		{
-			Name: "plain-1", Scheme: "none", Tolerance: 5 * time.Minute, Rate: []webhook.Rate{{N: 3000, Per: time.Minute}},
-			MaxBody: 2 << 20, signedBody: "wire", Hmac: hmac{algorithm: "sha256", encoding: "hex", timestampForm: "auto", keyEncoding: "text", template: "{body}"},
-			tokenIn: "bearer", Renew: true, To: []string{"app"}, Status: 200,
+			Name: "plain-1", Scheme: "none", Tolerance: Duration(5 * time.Minute), Rate: []webhook.Rate{{N: 3000, Per: time.Minute}},
+			MaxBody: 2 << 20, SignedBody: "wire", HMACAlgorithm: "sha256", HMACEncoding: "hex", HMACTimestampForm: "auto", HMACKeyEncoding: "text", HMACTemplate: "{body}",
+			TokenIn: "bearer", Renew: "auto", To: []string{"app"}, Status: 200,
 		},
 	}
 	want.Destinations = []Destination{
 		{
-			URL: webURL("http://u:p@app.example/in").parsed(), Headers: map[string]string{"X-A": "b"},
-			SigningSecret: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz",
-			Policy: webhook.Policy{
-				Name: "app", Fingerprint: got.Destinations[0].Policy.Fingerprint, Timeout: time.Second, Concurrency: 2,
-				Rate:        []webhook.Rate{{N: 60, Per: time.Minute}, {N: 5000, Per: 24 * time.Hour}},
-				RetryBudget: webhook.Rate{N: 3, Per: time.Second}, MaxAttempts: 4, MaxAge: 5 * time.Hour,
-				Backoff: 6 * time.Second, BackoffMax: 7 * time.Minute, MaxHold: 8 * time.Hour, MaxBody: 9 << 10, Fallback: "spare",
-			},
+			Name: "app", URL: "http://u:p@app.example/in", Headers: map[string]string{"X-A": "b"},
+			SigningSecret: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz", Timeout: Duration(time.Second), Concurrency: 2,
+			Rate:        []webhook.Rate{{N: 60, Per: time.Minute}, {N: 5000, Per: 24 * time.Hour}},
+			RetryBudget: Rate{N: 3, Per: time.Second}, MaxAttempts: 4, MaxAge: Duration(5 * time.Hour),
+			Backoff: Duration(6 * time.Second), BackoffMax: Duration(7 * time.Minute), MaxHold: Duration(8 * time.Hour),
+			MaxBody: 9 << 10, Fallback: "spare",
 		},
 		{
-			URL: webURL("http://spare.example").parsed(),
-			Policy: webhook.Policy{
-				Name: "spare", Fingerprint: got.Destinations[1].Policy.Fingerprint, Timeout: 15 * time.Second, Concurrency: 4,
-				RetryBudget: webhook.Rate{N: 30, Per: time.Minute}, MaxAttempts: 10, MaxAge: 72 * time.Hour,
-				Backoff: 2 * time.Second, BackoffMax: 15 * time.Minute, MaxHold: 24 * time.Hour,
-			},
+			Name: "spare", URL: "http://spare.example", Timeout: Duration(15 * time.Second), Concurrency: 4,
+			RetryBudget: Rate{N: 30, Per: time.Minute}, MaxAttempts: 10, MaxAge: Duration(72 * time.Hour),
+			Backoff: Duration(2 * time.Second), BackoffMax: Duration(15 * time.Minute), MaxHold: Duration(24 * time.Hour),
 		},
 	}
 	return want
+}
+
+// TestPolicyHasEverySetting: what the dispatcher goes by is what was set.
+func TestPolicyHasEverySetting(t *testing.T) {
+	got, err := Load(houseWith(
+		"WEIR_DESTINATIONS=default,spare", "WEIR_DESTINATION_SPARE_URL=http://spare.example",
+		"WEIR_DESTINATION_DEFAULT_TIMEOUT=1s", "WEIR_DESTINATION_DEFAULT_CONCURRENCY=2", "WEIR_DESTINATION_DEFAULT_RATE=60/1m",
+		"WEIR_DESTINATION_DEFAULT_RETRY_BUDGET=3/1s", "WEIR_DESTINATION_DEFAULT_MAX_ATTEMPTS=4", "WEIR_DESTINATION_DEFAULT_MAX_AGE=5h",
+		"WEIR_DESTINATION_DEFAULT_BACKOFF=6s", "WEIR_DESTINATION_DEFAULT_BACKOFF_MAX=7m", "WEIR_DESTINATION_DEFAULT_MAX_HOLD=8h",
+		"WEIR_DESTINATION_DEFAULT_MAX_BODY=9KiB", "WEIR_DESTINATION_DEFAULT_FALLBACK=spare",
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := got.Destinations[0].Policy()
+	want := webhook.Policy{
+		Name: "default", Fingerprint: policy.Fingerprint, Timeout: time.Second, Concurrency: 2,
+		Rate:        []webhook.Rate{{N: 60, Per: time.Minute}},
+		RetryBudget: webhook.Rate{N: 3, Per: time.Second}, MaxAttempts: 4, MaxAge: 5 * time.Hour,
+		Backoff: 6 * time.Second, BackoffMax: 7 * time.Minute, MaxHold: 8 * time.Hour, MaxBody: 9 << 10, Fallback: "spare",
+	}
+	if diff := cmp.Diff(want, policy); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestTheRoomsTakeWhatWasChecked: nothing is left for them to refuse later.
@@ -116,12 +134,12 @@ func TestTheRoomsTakeWhatWasChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ratelimit.ClientAddress(ratelimit.Proxies{Header: got.ClientIPHeader, Trusted: got.TrustedProxies}); err != nil {
+	if _, err := ratelimit.ClientAddress(ratelimit.Proxies{Header: string(got.ClientIPHeader), Trusted: got.TrustedProxies}); err != nil {
 		t.Error(err)
 	}
 	d := got.Destinations[0]
 	if _, err := outbound.New(outbound.Config{
-		URL: d.URL.String(), Headers: d.Headers, SigningSecret: d.SigningSecret, Timeout: d.Policy.Timeout, Secrets: got.Secrets(),
+		URL: string(d.URL), Headers: d.Headers, SigningSecret: string(d.SigningSecret), Timeout: d.Policy().Timeout, Secrets: got.Secrets(),
 	}); err != nil {
 		t.Error(err)
 	}
@@ -135,7 +153,7 @@ func TestFingerprintChangesWithTheConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.Destinations[0].Policy.Fingerprint
+		return got.Destinations[0].Policy().Fingerprint
 	}
 	prints := []string{
 		of(),
@@ -197,7 +215,7 @@ func TestTheLastOfTwoCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.MaxBody != 2<<10 || got.Database != "weir.db" || got.StallAfter != 10*time.Minute {
+	if got.MaxBody != 2<<10 || got.Database != "weir.db" || time.Duration(got.StallAfter) != 10*time.Minute {
 		t.Errorf("max body %d, database %q, stall after %v", got.MaxBody, got.Database, got.StallAfter)
 	}
 }

@@ -58,7 +58,7 @@ type count int
 func (c *count) Decode(value string) error {
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return errors.New("want a whole number")
+		return errors.New("must be a whole number")
 	}
 	*c = count(n)
 	return nil
@@ -81,11 +81,11 @@ func (d *Duration) Decode(value string) error {
 	parsed, err := time.ParseDuration(value)
 	switch {
 	case bareNumber.MatchString(value):
-		return errors.New("want a unit, such as 30s, 15m or 72h")
+		return errors.New("must have a unit, such as 30s, 15m or 72h")
 	case err != nil && inDays.MatchString(value):
-		return errors.New("write days and weeks in hours: 24h, 168h")
+		return errors.New("must be in hours, minutes or seconds: write a day as 24h, a week as 168h")
 	case err != nil:
-		return errors.New("want a duration with a unit, such as 30s, 15m or 72h")
+		return errors.New("must be a duration with a unit, such as 30s, 15m or 72h")
 	case parsed < 0:
 		return errors.New("must not be negative")
 	}
@@ -128,23 +128,23 @@ const maxSize = 64 << 40
 func (s *ByteSize) Decode(value string) error {
 	parts := sizeForm.FindStringSubmatch(value)
 	if parts == nil {
-		return errors.New("want a size such as 64KiB or 1MiB")
+		return errors.New("must be a size such as 64KiB or 1MiB")
 	}
 	n, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
-		return errors.New("is too large for a size")
+		return errors.New("is more than 64TiB")
 	}
 	for _, unit := range sizeUnits {
 		if !strings.EqualFold(parts[2], unit.name) && (parts[2] != "" || unit.bytes != 1) {
 			continue
 		}
 		if n > maxSize/unit.bytes {
-			return errors.New("is too large for a size")
+			return errors.New("is more than 64TiB")
 		}
 		*s = ByteSize(n * unit.bytes)
 		return nil
 	}
-	return errors.New("want the unit KiB, MiB or GiB (steps of 1024), or bytes without one")
+	return errors.New("must have the unit KiB, MiB or GiB (steps of 1024), or none for bytes")
 }
 
 func (ByteSize) kind() string { return "size" }
@@ -199,3 +199,67 @@ func (r Rates) String() string {
 	}
 	return strings.Join(written, ",")
 }
+
+// keyPlace says where a sender's own id of the event is.
+type keyPlace string
+
+var pathForm = regexp.MustCompile(`^[^.\s]+(\.[^.\s]+)*$`)
+
+func (k *keyPlace) Decode(value string) error {
+	place, name, _ := strings.Cut(value, ":")
+	switch {
+	case value == "body" || value == "none":
+	case place == "header" && tokenForm.MatchString(name):
+	case place == "json" && len(name) <= 200 && pathForm.MatchString(name):
+	default:
+		return errors.New("must be header:NAME, json:path.to.id, body or none")
+	}
+	*k = keyPlace(value)
+	return nil
+}
+
+func (keyPlace) kind() string     { return "place" }
+func (k keyPlace) String() string { return string(k) }
+
+// tokenPlace says where a token is sent.
+type tokenPlace string
+
+func (t *tokenPlace) Decode(value string) error {
+	place, name, _ := strings.Cut(value, ":")
+	switch {
+	case value == "bearer":
+	case (place == "header" || place == "query") && tokenForm.MatchString(name):
+	default:
+		return errors.New("must be bearer, header:NAME or query:NAME")
+	}
+	*t = tokenPlace(value)
+	return nil
+}
+
+func (tokenPlace) kind() string     { return "place" }
+func (t tokenPlace) String() string { return string(t) }
+
+// hmacTemplate says what is signed.
+type hmacTemplate string
+
+var templatePart = regexp.MustCompile(`\{(timestamp|id|method|url|body)\}`)
+
+// Decode wants {body} in it: a signature that leaves it out proves nothing
+// about it.
+func (t *hmacTemplate) Decode(value string) error {
+	rest := templatePart.ReplaceAllString(value, "")
+	if strings.ContainsAny(rest, "{}") {
+		return errors.New("must have no other braces than those of {timestamp}, {id}, {method}, {url} and {body}")
+	}
+	if !strings.Contains(value, "{body}") {
+		return errors.New("must contain {body}: a signature proves nothing about what it leaves out")
+	}
+	*t = hmacTemplate(value)
+	return nil
+}
+
+func (hmacTemplate) kind() string     { return "template" }
+func (t hmacTemplate) String() string { return string(t) }
+
+// has reports whether a part stands in the template.
+func (t hmacTemplate) has(part string) bool { return strings.Contains(string(t), "{"+part+"}") }

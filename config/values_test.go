@@ -157,9 +157,9 @@ func sample(v variable) string {
 // the names in the help are the names that envconfig reads.
 func TestEveryVariableIsRead(t *testing.T) {
 	for prefix, makeSpec := range map[string]func() any{
-		globalPrefix:      func() any { return new(global) },
-		"WEIR_SOURCE_A_":  func() any { return new(sourceConfig) },
-		DestinationPrefix: func() any { return new(destinationConfig) },
+		globalPrefix:      func() any { return new(Settings) },
+		"WEIR_SOURCE_A_":  func() any { return new(Source) },
+		DestinationPrefix: func() any { return new(Destination) },
 	} {
 		for i, v := range variables(prefix, makeSpec()) {
 			unset, set := makeSpec(), makeSpec()

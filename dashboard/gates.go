@@ -152,7 +152,7 @@ func (d *destinationView) idle(next moment) bool {
 func (v visit) hold(hold webhook.Hold, name string) holdView {
 	return holdView{
 		Reason: string(hold.Reason), Words: waitingWords(webhook.WaitingFor(hold.Reason)),
-		Advice: webhook.HoldRemedy(hold.Reason, name), Since: v.at(hold.Since), Until: v.at(hold.Until),
+		Advice: webhook.HoldRemedy(hold, name), Since: v.at(hold.Since), Until: v.at(hold.Until),
 		From: hold.From, Probes: hold.Probes, Status: hold.Status, Rule: hold.Rule,
 		Said: said(hold.Evidence), Person: hold.NeedsOperator,
 	}

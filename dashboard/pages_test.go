@@ -251,7 +251,7 @@ func TestEveryWordHasASentence(t *testing.T) {
 		}
 	}
 	for _, reason := range webhook.HoldReasons() {
-		if got := webhook.HoldRemedy(reason, "my-app"); got == "" && reason != webhook.HoldRetryAfter {
+		if got := webhook.HoldRemedy(webhook.Hold{Reason: reason}, "my-app"); got == "" && reason != webhook.HoldRetryAfter {
 			t.Errorf("%s has no advice", reason)
 		}
 	}
@@ -268,7 +268,7 @@ func TestEveryWordHasASentence(t *testing.T) {
 			t.Errorf("%s has the tone %s", outcome, outcomeTone(outcome))
 		}
 	}
-	wants(t, webhook.HoldRemedy(webhook.HoldAuth, "my-app"), "WEIR_DESTINATION_MY_APP_HEADERS")
+	wants(t, webhook.HoldRemedy(webhook.Hold{Reason: webhook.HoldAuth}, "my-app"), "WEIR_DESTINATION_MY_APP_HEADERS")
 }
 
 func TestFaultsAreAnsweredAndLoggedOnce(t *testing.T) {

@@ -193,6 +193,9 @@ func decideDestination(in Sent, row Row, chance Chance) webhook.Destination {
 	to = rearm(in, row, to)
 	switch weigh(in) {
 	case alone:
+		if in.Answer.Hint.Given() { // what is asked for is kept in any case
+			return hold(to, in, webhook.Hold{Reason: webhook.HoldRetryAfter}, chance)
+		}
 		return to
 	case presumed:
 		return suspect(in, to, chance)
@@ -277,8 +280,23 @@ func release(in Sent, to webhook.Destination) webhook.Destination {
 		return to
 	}
 	to.RampFrom = rampAfter(in)
-	to = to.WithoutHold(webhook.HoldRetryAfter, webhook.HoldQuota, webhook.HoldAuth, webhook.HoldMisdirected)
-	return clearSuspicion(to)
+	to = clearSuspicion(to)
+	for _, h := range in.To.Holds {
+		if probed(h) && !renewedSince(in, h) {
+			to = to.WithoutHold(h.Reason)
+		}
+	}
+	return to
+}
+
+// renewedSince reports whether an answer to another request has begun or renewed a
+// hold while this probe was out: the probe proves nothing about that.
+func renewedSince(in Sent, h webhook.Hold) bool {
+	if h.Basis == webhook.BasisPresumed {
+		return false
+	}
+	reserved := webhook.Ceil(in.At.Add(interval(h))) // see ReserveProbe
+	return h.Since.After(webhook.Ceil(in.At)) || h.Until.After(reserved)
 }
 
 // rampAfter returns where the ramp after a successful probe begins. Behind a hold
@@ -309,7 +327,7 @@ func rearm(in Sent, row Row, to webhook.Destination) webhook.Destination {
 		return to
 	}
 	for _, h := range to.Holds {
-		if wait, ok := waitOf(h); ok && h.Reason != row.Hold {
+		if wait, ok := waitOf(h); ok && h.Reason != row.Hold && !renewedSince(in, h) {
 			rest := wait.base
 			if h.Basis != webhook.BasisSure {
 				rest = interval(h)

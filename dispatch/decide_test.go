@@ -201,7 +201,7 @@ func TestSeveralAnswersOfOneBurstAreOneRefusal(t *testing.T) {
 // hold began is old news.
 func TestOnlyAProbeProvesAHoldOver(t *testing.T) {
 	in := sent(ok)
-	in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldQuota, Since: noon, Until: noon.Add(time.Hour)})
+	in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldQuota, Since: noon.Add(-time.Hour), Until: noon})
 	if r := dispatch.Decide(in, never); len(r.Gates.Holds) != 1 {
 		t.Error("a late success has ended the hold")
 	}
@@ -215,10 +215,28 @@ func TestOnlyAProbeProvesAHoldOver(t *testing.T) {
 	}
 }
 
+// TestAHoldThatIsRenewedWhileAProbeIsOutOutlivesIt: a late answer to another
+// request has asked for an hour meanwhile, which the probe's answer ends in no way.
+func TestAHoldThatIsRenewedWhileAProbeIsOutOutlivesIt(t *testing.T) {
+	asked := noon.Add(time.Hour)
+	for _, answer := range []webhook.Answer{ok, unavailable, limited(time.Second), {Outcome: webhook.OutcomeRejected}} {
+		for _, since := range []time.Time{noon.Add(-time.Hour), noon} {
+			in := sent(answer)
+			in.Probe = true
+			in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldRetryAfter, Since: since, Until: asked})
+			h, held := dispatch.Decide(in, never).Gates.Hold(webhook.HoldRetryAfter)
+			if !held || h.Until.Before(asked) {
+				t.Errorf("%s ends what was asked for: %+v", answer.Outcome, h)
+			}
+		}
+	}
+}
+
 func TestASuccessfulProbeLeavesTheOperatorsHolds(t *testing.T) {
 	in := sent(ok)
 	in.Probe = true
-	in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldPaused, Since: noon}).WithHold(webhook.Hold{Reason: webhook.HoldAuth, Since: noon})
+	in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldPaused, Since: noon}).
+		WithHold(webhook.Hold{Reason: webhook.HoldAuth, Since: noon.Add(-time.Hour), Until: noon})
 	r := dispatch.Decide(in, never)
 	if _, paused := r.Gates.Hold(webhook.HoldPaused); !paused || len(r.Gates.Holds) != 1 {
 		t.Errorf("holds %+v", r.Gates.Holds)
@@ -231,7 +249,7 @@ func TestARefusedPayloadSaysNothingAboutAHold(t *testing.T) {
 	for _, outcome := range []webhook.Outcome{webhook.OutcomeRejected, webhook.OutcomeTooLarge} {
 		in := sent(webhook.Answer{Outcome: outcome})
 		in.Probe = true
-		in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldRetryAfter, Since: noon, Until: noon, Step: 5})
+		in.To = in.To.WithHold(webhook.Hold{Reason: webhook.HoldRetryAfter, Since: noon.Add(-time.Hour), Until: noon, Step: 5})
 		r := dispatch.Decide(in, never)
 		h, held := r.Gates.Hold(webhook.HoldRetryAfter)
 		if !held || !h.Until.Equal(noon.Add(4*time.Second)) || h.Step != 5 {

@@ -80,6 +80,7 @@ func ownWait(hold webhook.Hold, answer webhook.Answer) time.Duration {
 // one refusal.
 func hold(d webhook.Destination, in Sent, kind webhook.Hold, chance Chance) webhook.Destination {
 	h, held := d.Hold(kind.Reason)
+	tested := in.Probe && !renewedSince(in, h)
 	switch {
 	case !held || h.Basis != kind.Basis:
 		h = webhook.Hold{Reason: kind.Reason, Basis: kind.Basis, Since: webhook.Ceil(in.Answer.At)}
@@ -102,7 +103,7 @@ func hold(d webhook.Destination, in Sent, kind webhook.Hold, chance Chance) webh
 		h.From = in.Answer.Hint.From
 	}
 	until := webhook.Ceil(in.Answer.At.Add(wait + spread(wait, chance)))
-	if held && !in.Probe {
+	if held && !tested {
 		until = webhook.Later(until, h.Until)
 	}
 	h.Until = until

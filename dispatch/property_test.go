@@ -39,6 +39,10 @@ type referee struct {
 	// lastProbe is the last request that came while a hold or the breaker
 	// was active, and began is since when that has been so.
 	lastProbe time.Time
+	// suspected is the event of the suspicion under which a request came last,
+	// and witnessed when that was.
+	suspected webhook.ID
+	witnessed time.Time
 	mood      int
 	moodUntil time.Time
 }
@@ -69,14 +73,14 @@ func (r *referee) watch(gates func() webhook.Destination) {
 func (r *referee) pardon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.notBefore = time.Time{}
+	r.notBefore, r.suspected = time.Time{}, webhook.ID{}
 }
 
 func (r *referee) Send(ctx context.Context, job webhook.Job) webhook.Answer {
 	var a webhook.Answer
 	life := r.arrive(job.Event.ID)
 	defer func() { r.leave(life, job.Event.ID, a) }()
-	next, after := r.answer()
+	next, after := r.answer(job.Event.ID)
 	a = answer(ctx, after, next)
 	return a
 }
@@ -130,7 +134,7 @@ func (r *referee) within(name string, rate webhook.Rate, times []time.Time, now 
 // least the shortest interval apart.
 func (r *referee) probes(now time.Time) {
 	d := r.gates()
-	if len(d.Holds) == 0 && !d.Breaker.Open() {
+	if d = r.witnesses(d, now); len(d.Holds) == 0 && !d.Breaker.Open() {
 		r.lastProbe = time.Time{}
 		return
 	}
@@ -138,6 +142,21 @@ func (r *referee) probes(now time.Time) {
 		r.t.Errorf("two requests within %s while held", now.Sub(r.lastProbe))
 	}
 	r.lastProbe = now
+}
+
+// witnesses checks that under one suspicion requests come at least half a minute
+// apart, and returns the destination without the presumed hold.
+func (r *referee) witnesses(d webhook.Destination, now time.Time) webhook.Destination {
+	h, held := d.Hold(d.Suspicion.Reason)
+	if !held || h.Basis != webhook.BasisPresumed {
+		r.suspected = webhook.ID{}
+		return d
+	}
+	if r.suspected == d.Suspicion.Event && now.Sub(r.witnessed) < 30*time.Second {
+		r.t.Errorf("two requests within %s under one suspicion", now.Sub(r.witnessed))
+	}
+	r.suspected, r.witnessed = d.Suspicion.Event, now
+	return d.WithoutHold(h.Reason)
 }
 
 // leave notes what an answer asks for, if anyone is still there to hear it.
@@ -159,12 +178,12 @@ func (r *referee) leave(life int, id webhook.ID, a webhook.Answer) {
 }
 
 // answer is in a mood for a while, and then in another.
-func (r *referee) answer() (webhook.Answer, time.Duration) {
+func (r *referee) answer(id webhook.ID) (webhook.Answer, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	if now.After(r.moodUntil) {
-		r.mood = r.random.IntN(8)
+		r.mood = r.random.IntN(11)
 		r.moodUntil = now.Add(time.Duration(r.random.Int64N(int64(20 * time.Minute))))
 	}
 	quick := time.Duration(r.random.Int64N(int64(300 * time.Millisecond)))
@@ -184,8 +203,31 @@ func (r *referee) answer() (webhook.Answer, time.Duration) {
 		a := ok
 		a.Pacing = webhook.Pacing{NotBefore: time.Duration(r.random.Int64N(int64(time.Second)))}
 		return a, quick
+	case 7, 8:
+		return natureOf(id), quick
 	}
 	return r.anything(hint), quick
+}
+
+// natureOf is the answer that a payload always gets: most are taken, some are
+// refused, surely or presumably, whatever the others get.
+func natureOf(id webhook.ID) webhook.Answer {
+	random := rand.New(rand.NewPCG(uint64(id[15])<<8|uint64(id[14]), 5))
+	refusals := []webhook.Answer{
+		{Outcome: webhook.OutcomeAuth, Status: 403, Presumed: true, Fingerprint: "403"},
+		{Outcome: webhook.OutcomeAuth, Status: 401},
+		{Outcome: webhook.OutcomeAuth, Status: 401, Aged: true},
+		{Outcome: webhook.OutcomeMisdirected, Status: 404, Presumed: true, Fingerprint: "404"},
+		{Outcome: webhook.OutcomeMisdirected, Status: 308},
+		{Outcome: webhook.OutcomeGone, Status: 410, Presumed: true, Fingerprint: "410"},
+		{Outcome: webhook.OutcomeQuotaExhausted, Status: 402, Presumed: true, Fingerprint: "402"},
+		{Outcome: webhook.OutcomeRejected, Status: 400, Presumed: true, Fingerprint: "400"},
+		{Outcome: webhook.OutcomeRejected, Status: 422, NamesPayload: true, Fingerprint: "422"},
+	}
+	if random.IntN(10) < 7 {
+		return ok
+	}
+	return refusals[random.IntN(len(refusals))]
 }
 
 // anything is any answer at all.
@@ -201,6 +243,10 @@ func (r *referee) anything(hint webhook.Hint) webhook.Answer {
 		a.Slow = true
 	case r.random.IntN(50) == 0:
 		panic("a fault in this delivery")
+	}
+	a.Presumed, a.Aged, a.NamesPayload = r.random.IntN(2) == 0, r.random.IntN(20) == 0, r.random.IntN(5) == 0
+	if a.Outcome != webhook.OutcomeDelivered {
+		a.Fingerprint = fmt.Sprint(r.random.IntN(2))
 	}
 	return a
 }
@@ -280,6 +326,67 @@ func explained(t *testing.T, l *ledger, p webhook.Policy) {
 			t.Errorf("a pending delivery without a reason or a time: %q %s %+v", word, next, d)
 		case d.State == webhook.Pending && d.AgeFrom.Before(now.Add(-p.MaxAge-time.Minute)):
 			t.Errorf("a delivery older than MAX_AGE is still pending: %+v", d)
+		}
+	}
+}
+
+// TestNoPayloadStopsTheOthers: each payload gets the answer of its nature, and
+// processes are stopped and killed at any moment. What is taken by nature is
+// delivered, whatever holds the others begin; what is not ends with a reason.
+func TestNoPayloadStopsTheOthers(t *testing.T) {
+	for seed := range uint64(16) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { mixed(t, seed) })
+		})
+	}
+}
+
+func mixed(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 11))
+	l, p := newLedger(t), policy("app")
+	sink := record(func(_ int, job webhook.Job) (webhook.Answer, time.Duration) {
+		return natureOf(job.Event.ID), time.Duration(random.Int64N(int64(50 * time.Millisecond)))
+	})
+	clean := dispatch.AfterStop
+	live := func(life time.Duration) {
+		r := start(t, l, clean, route(p, sink))
+		for end := time.Now().Add(life); time.Now().Before(end); {
+			for range random.IntN(4) {
+				l.accept(1, "app")
+			}
+			r.Wake("app")
+			<-time.After(time.Duration(random.Int64N(int64(10 * time.Minute))))
+		}
+		// Two odd payloads that say "gone" look like a withdrawn address: a
+		// person has to say that it is none.
+		if err := r.Resume(t.Context(), "app"); err != nil {
+			t.Error(err)
+		}
+		if clean = dispatch.Start(random.IntN(2)); clean == dispatch.AfterCrash {
+			r.kill()
+		} else {
+			r.end(t, time.Second)
+		}
+	}
+	l.seq = seed * 1000
+	for range 12 {
+		live(time.Duration(random.Int64N(int64(time.Hour))))
+	}
+	r := start(t, l, clean, route(p, sink))
+	for range 50 { // at last somebody looks after it now and then
+		<-time.After(2 * time.Hour)
+		if err := r.Resume(t.Context(), "app"); err != nil {
+			t.Error(err)
+		}
+	}
+	r.end(t, time.Second)
+	for _, d := range l.all() {
+		taken := natureOf(d.EventID).Outcome == webhook.OutcomeDelivered
+		if taken && (d.State != webhook.Delivered || d.FinishedAt.Sub(d.AgeFrom) > 6*time.Hour) {
+			t.Errorf("a payload that would be taken is %s after %s", d.State, d.FinishedAt.Sub(d.AgeFrom))
+		}
+		if !taken && (d.State != webhook.Dead || d.Reason == "") {
+			t.Errorf("a payload that is refused has no end: %+v", d)
 		}
 	}
 }

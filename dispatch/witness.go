@@ -83,8 +83,11 @@ func weighRejection(in Sent) weight {
 
 // presumesFault reports whether an answer says that the destination is at fault
 // without being sure. What is said of an event that was refused before others
-// were taken is never sure.
+// were taken is never sure; a time to come back at always is.
 func presumesFault(in Sent) bool {
+	if in.Answer.Hint.Given() {
+		return false
+	}
 	doubted := refusedBefore(in) && !heldFor(in.To, in.Answer.Outcome)
 	return rowOf(in.Answer.Outcome).Witnessed && (in.Answer.Presumed || doubted)
 }

@@ -57,7 +57,7 @@ func TestEventIsShownAsDocumented(t *testing.T) {
 		`"size":1234,"sha256":"0000000000000000000000000000000000000000000000000000000000000000","content_type":"application/json","duplicates":2,"last_duplicate_at":"2026-11-30T03:28:11.123Z","conflict_of":null,"body_gone":false,` +
 		`"deliveries":[{"destination":"app","state":"pending","waiting_for":"retry_after","reason":null,"detail":null,"attempt_count":1,"spent":1,"max_attempts":10,` +
 		`"next_attempt_at":"2026-11-30T03:27:51.123Z","expires_at":"2026-12-03T03:27:11.123Z","delivered_at":null,"finished_at":null,` +
-		`"attempts":[{"number":1,"at":"2026-11-30T03:27:11.123Z","duration_ms":132,"sent_to":"app","outcome":"rate_limited","status":429,"spent":false,"probe":false,` +
+		`"attempts":[{"number":1,"at":"2026-11-30T03:27:11.123Z","duration_ms":132,"sent_to":"app","outcome":"rate_limited","status":429,"spent":false,"probe":false,"presumed":false,"renewed":false,"witness_for":null,` +
 		`"wait_ms":30000,"wait_from":"Retry-After","rule":"status 429","evidence":{"limit":100000,"used":99299,"requested":1139,"window":"day","body":"<slow>","headers":{}},` +
 		`"decision":"pending","next_attempt_at":"2026-11-30T03:27:41.123Z"}]}]}` + "\n"
 	for _, path := range []string{"/v1/events/" + id.String(), "/v1/sources/github/events/72d3162e"} {

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -35,6 +36,8 @@ type destinationView struct {
 
 type holdView struct {
 	Reason        webhook.HoldReason `json:"reason"`
+	Presumed      bool               `json:"presumed"`
+	Basis         string             `json:"basis"`
 	Since         stamp              `json:"since"`
 	Until         stamp              `json:"until"`
 	From          *string            `json:"from"`
@@ -223,7 +226,8 @@ func stateOf(status webhook.Status) string {
 
 func viewHold(hold webhook.Hold) holdView {
 	return holdView{
-		Reason: hold.Reason, Since: stamp(hold.Since), Until: stamp(hold.Until),
+		Reason: hold.Reason, Presumed: hold.Basis == webhook.BasisPresumed,
+		Basis: cmp.Or(string(hold.Basis), "sure"), Since: stamp(hold.Since), Until: stamp(hold.Until),
 		From: orNull(hold.From), Probes: hold.Probes, NeedsOperator: hold.NeedsOperator,
 		Status: orNull(hold.Status), Rule: orNull(hold.Rule), Evidence: withHeaders(hold.Evidence),
 	}

@@ -82,6 +82,9 @@ type attemptView struct {
 	Status        *int             `json:"status"`
 	Spent         bool             `json:"spent"`
 	Probe         bool             `json:"probe"`
+	Presumed      bool             `json:"presumed"`
+	Renewed       bool             `json:"renewed"`
+	WitnessFor    *webhook.ID      `json:"witness_for"`
 	WaitMS        *int64           `json:"wait_ms"`
 	WaitFrom      *string          `json:"wait_from"`
 	Rule          string           `json:"rule"`
@@ -185,6 +188,7 @@ func viewAttempt(a webhook.Attempt) attemptView {
 	view := attemptView{
 		Number: a.Number, At: stamp(a.At), DurationMS: a.Duration.Milliseconds(), SentTo: a.SentTo,
 		Outcome: a.Outcome, Status: orNull(a.Status), Spent: a.Spent, Probe: a.Probe,
+		Presumed: a.Presumed, Renewed: a.Renewed, WitnessFor: orNull(a.WitnessFor),
 		Rule: a.Rule, Evidence: withHeaders(a.Evidence), Decision: a.Decision, NextAttemptAt: stamp(a.NextAttemptAt),
 	}
 	if a.Hint.Given() {

@@ -31,6 +31,9 @@ func waiting(d webhook.Delivery, status *webhook.Status, now time.Time) (webhook
 // own says what a delivery waits for when its destination is open.
 func own(d webhook.Delivery, now time.Time) webhook.WaitingFor {
 	if d.NextAttemptAt.After(now) {
+		if d.Refusals > 0 {
+			return webhook.WaitRefused
+		}
 		return webhook.WaitBackoff
 	}
 	return webhook.WaitDue
@@ -75,7 +78,7 @@ func narrow(query webhook.DeliveryQuery, want webhook.WaitingFor, at *viewer) (w
 		return query, true
 	case webhook.WaitDue:
 		query.Due = webhook.DueNow
-	case webhook.WaitBackoff:
+	case webhook.WaitBackoff, webhook.WaitRefused:
 		query.Due = webhook.DueLater
 	default:
 		return query, false

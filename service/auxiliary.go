@@ -38,7 +38,7 @@ func (b *auxiliaryServers) add(setting, address string, server *http.Server) {
 // listenAuxiliary opens the other listeners.
 func (svc *Service) listenAuxiliary(ctx context.Context, c Config) error {
 	if svc.settings.MetricsAddr != "" {
-		svc.auxiliary.add("WEIR_METRICS_ADDR", svc.settings.MetricsAddr, metrics.NewServer(svc.page, svc.log))
+		svc.auxiliary.add("WEIR_METRICS_ADDR", string(svc.settings.MetricsAddr), metrics.NewServer(svc.page, svc.log))
 	}
 	for _, s := range svc.auxiliary.servers {
 		listener, err := c.Listen(ctx, "tcp", s.address)

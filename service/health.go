@@ -52,7 +52,7 @@ func (svc *Service) flowTo(ctx context.Context, name string, now time.Time) []st
 	if err != nil {
 		return append(reasons, fmt.Sprintf("destination %s: its queue cannot be read", name))
 	}
-	if said := stalled(queue, status.Destination, now.Add(-svc.settings.StallAfter)); said != "" {
+	if said := stalled(queue, status.Destination, now.Add(-time.Duration(svc.settings.StallAfter))); said != "" {
 		reasons = append(reasons, fmt.Sprintf("destination %s: %s", name, said))
 	}
 	return reasons

@@ -29,9 +29,9 @@ const (
 // cap, 0: the store says better what is wrong with it.
 func databaseCap(s config.Settings) int64 {
 	if s.MaxDatabase > 0 {
-		return s.MaxDatabase
+		return int64(s.MaxDatabase)
 	}
-	volume, err := volumeOf(s.Database)
+	volume, err := volumeOf(string(s.Database))
 	if err != nil {
 		return 0
 	}
@@ -40,12 +40,12 @@ func databaseCap(s config.Settings) int64 {
 
 // heapOf is what the service needs at most when large bodies come and go: without
 // a bound as much again would lie about as garbage, and the machine is small.
-func heapOf(s config.Settings) int64 { return s.MaxInflight + maxBodiesOut }
+func heapOf(s config.Settings) int64 { return int64(s.MaxInflight) + maxBodiesOut }
 
 // pruneEvery returns the time between two rounds of pruning. What is to be kept
 // for less than a minute is looked after as often.
 func pruneEvery(s config.Settings) time.Duration {
-	shortest := min(s.RetainDelivered, s.RetainDead, s.DedupeWindow)
+	shortest := time.Duration(min(s.RetainDelivered, s.RetainDead, s.DedupeWindow))
 	return min(max(shortest, pruneAtLeast), pruneAtMost)
 }
 
@@ -103,8 +103,8 @@ func (svc *Service) prune(ctx context.Context) (helped bool) {
 		done, err = svc.store.Prune(ctx, store.PruneQuery{
 			Now:             now,
 			Limit:           pruneLimit(done),
-			DeliveredBefore: now.Add(-svc.settings.RetainDelivered),
-			DeadBefore:      now.Add(-svc.settings.RetainDead),
+			DeliveredBefore: now.Add(-time.Duration(svc.settings.RetainDelivered)),
+			DeadBefore:      now.Add(-time.Duration(svc.settings.RetainDead)),
 		})
 		if err != nil {
 			svc.log.Error("retention could not be applied", webhook.LogError, err)
@@ -142,7 +142,7 @@ func pruneSleep(done store.PruneResult) time.Duration {
 // happened.
 func (svc *Service) staysIdle(ctx context.Context) bool {
 	svc.draining.Store(true)
-	if sleep(ctx, svc.settings.ShutdownDelay) && svc.idle(ctx, time.Now()) {
+	if sleep(ctx, time.Duration(svc.settings.ShutdownDelay)) && svc.idle(ctx, time.Now()) {
 		return true
 	}
 	svc.draining.Store(false)
@@ -152,7 +152,7 @@ func (svc *Service) staysIdle(ctx context.Context) bool {
 // idle reports whether nothing has happened, and nothing will, for as long as
 // WEIR_IDLE_EXIT says.
 func (svc *Service) idle(ctx context.Context, now time.Time) bool {
-	if time.Since(svc.created)-time.Duration(svc.lastRequest.Load()) < svc.settings.IdleExit {
+	if time.Since(svc.created)-time.Duration(svc.lastRequest.Load()) < time.Duration(svc.settings.IdleExit) {
 		return false
 	}
 	for _, name := range svc.dispatcher.Names() {

@@ -20,7 +20,7 @@ const logTime = "2006-01-02T15:04:05.000Z07:00"
 // newLogger writes text to people at a terminal and JSON to everyone else.
 func newLogger(out io.Writer, s config.Settings) *slog.Logger {
 	form := logForm{secrets: outbound.NewSecrets(s.Secrets()...)}
-	options := &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: form.replace}
+	options := &slog.HandlerOptions{Level: s.Level(), ReplaceAttr: form.replace}
 	if s.LogFormat == "text" || s.LogFormat != "json" && isTerminal(out) {
 		return slog.New(slog.NewTextHandler(out, options))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"strings"
 	"time"
 
 	"weir/config"
@@ -22,7 +21,7 @@ func (svc *Service) logStart(address net.Addr) {
 			slog.Any(webhook.LogSettings, slog.GroupValue(sourceSettingsOf(source)...)))
 	}
 	for _, destination := range svc.settings.Destinations {
-		svc.log.Info("destination", webhook.LogDestination, destination.Policy.Name,
+		svc.log.Info("destination", webhook.LogDestination, destination.Name,
 			slog.Any(webhook.LogSettings, slog.GroupValue(destinationSettingsOf(destination)...)))
 	}
 	for _, name := range svc.dispatcher.Names() {
@@ -67,48 +66,48 @@ func setting(name, value string) slog.Attr { return slog.String(name, value) }
 // the log; none is a secret.
 func serviceSettings(s config.Settings) []slog.Attr {
 	return []slog.Attr{
-		setting("max_body", config.ByteSize(s.MaxBody).String()),
-		setting("max_inflight", config.ByteSize(s.MaxInflight).String()),
-		setting("dedupe_window", config.ShortSpan(s.DedupeWindow)),
-		setting("retain_delivered", config.ShortSpan(s.RetainDelivered)),
-		setting("retain_dead", config.ShortSpan(s.RetainDead)),
-		setting("refused_rate", config.Rate(s.RefusedRate).String()),
-		setting("shutdown_grace", config.ShortSpan(s.ShutdownGrace)),
-		setting("shutdown_delay", config.ShortSpan(s.ShutdownDelay)),
-		setting("idle_exit", config.ShortSpan(s.IdleExit)),
-		setting("stall_after", config.ShortSpan(s.StallAfter)),
-		setting("client_ip_header", orOff(s.ClientIPHeader)),
-		setting("metrics_addr", orOff(s.MetricsAddr)),
-		setting("admin_addr", orOff(s.AdminAddr)),
-		setting("alert_url", setOrOff[s.AlertURL != nil]),
-		setting("api_token", setOrOff[len(s.APITokens) > 0]),
+		setting("max_body", s.MaxBody.String()),
+		setting("max_inflight", s.MaxInflight.String()),
+		setting("dedupe_window", s.DedupeWindow.String()),
+		setting("retain_delivered", s.RetainDelivered.String()),
+		setting("retain_dead", s.RetainDead.String()),
+		setting("refused_rate", s.RefusedRate.String()),
+		setting("shutdown_grace", s.ShutdownGrace.String()),
+		setting("shutdown_delay", s.ShutdownDelay.String()),
+		setting("idle_exit", s.IdleExit.String()),
+		setting("stall_after", s.StallAfter.String()),
+		setting("client_ip_header", orOff(s.ClientIPHeader.String())),
+		setting("metrics_addr", orOff(s.MetricsAddr.String())),
+		setting("admin_addr", orOff(s.AdminAddr.String())),
+		setting("alert_url", setOrOff[s.AlertURL != ""]),
+		setting("api_token", setOrOff[len(s.APITokens()) > 0]),
 	}
 }
 
 // sourceSettingsOf is the same for a source.
 func sourceSettingsOf(s config.Source) []slog.Attr {
 	return []slog.Attr{
-		setting("scheme", s.Scheme),
-		setting("previous_secret", setOrOff[len(s.SecretList) > 1]),
-		setting("rate", orOff(config.Rates(s.Rate).String())),
-		setting("max_body", config.ByteSize(s.MaxBody).String()),
-		setting("to", strings.Join(s.To, ",")),
+		setting("scheme", s.Scheme.String()),
+		setting("previous_secret", setOrOff[len(s.Secrets()) > 1]),
+		setting("rate", orOff(s.Rate.String())),
+		setting("max_body", s.MaxBody.String()),
+		setting("to", s.To.String()),
 	}
 }
 
 // destinationSettingsOf is the same for a destination.
 func destinationSettingsOf(d config.Destination) []slog.Attr {
-	p := d.Policy
+	target := d.URL.Parsed()
 	return []slog.Attr{
-		setting("url", d.URL.Scheme+"://"+d.URL.Host),
-		setting("timeout", config.ShortSpan(p.Timeout)),
-		setting("rate", orOff(config.Rates(p.Rate).String())),
-		setting("retry_budget", config.Rate(p.RetryBudget).String()),
-		setting("max_age", config.ShortSpan(p.MaxAge)),
-		setting("max_hold", config.ShortSpan(p.MaxHold)),
-		setting("fallback", orOff(p.Fallback)),
-		slog.Int("concurrency", p.Concurrency),
-		slog.Int("max_attempts", p.MaxAttempts),
+		setting("url", target.Scheme+"://"+target.Host),
+		setting("timeout", d.Timeout.String()),
+		setting("rate", orOff(d.Rate.String())),
+		setting("retry_budget", d.RetryBudget.String()),
+		setting("max_age", d.MaxAge.String()),
+		setting("max_hold", d.MaxHold.String()),
+		setting("fallback", orOff(d.Fallback.String())),
+		slog.Int("concurrency", int(d.Concurrency)),
+		slog.Int("max_attempts", int(d.MaxAttempts)),
 	}
 }
 

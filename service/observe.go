@@ -33,6 +33,7 @@ func (svc *Service) sent(o dispatch.Observation) {
 	if a := o.Record.Attempt; a != nil {
 		svc.stats.Attempted(d.EventID, *a)
 		svc.meters.Sent(*a)
+		svc.meters.Witnessed(a.SentTo, o.Record.Verdict)
 		svc.logAttempt(o)
 	} else if d.State == webhook.Dead {
 		svc.log.Warn("delivery ended without an attempt", webhook.LogEvent, d.EventID, webhook.LogSource, d.Source,

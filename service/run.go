@@ -24,9 +24,9 @@ var errIdle = errors.New("nothing to do for as long as WEIR_IDLE_EXIT says")
 
 // listenAll opens the listeners and logs what is in force.
 func (svc *Service) listenAll(ctx context.Context, c Config) error {
-	listener, err := c.Listen(ctx, "tcp", svc.settings.Addr)
+	listener, err := c.Listen(ctx, "tcp", string(svc.settings.Addr))
 	if err != nil {
-		return cannotListen(svc.settings.Addr, err)
+		return cannotListen(string(svc.settings.Addr), err)
 	}
 	svc.listener = ratelimit.NewConnections(svc.failures, svc.cannotAccept).Listener(listener)
 	if err := svc.listenAuxiliary(ctx, c); err != nil {
@@ -124,7 +124,7 @@ func (svc *Service) start(ctx context.Context, stop context.CancelCauseFunc) *ru
 // see that the service is not ready.
 func (svc *Service) shutdownDelay() {
 	if svc.settings.ShutdownDelay > 0 {
-		timer := time.NewTimer(svc.settings.ShutdownDelay)
+		timer := time.NewTimer(time.Duration(svc.settings.ShutdownDelay))
 		defer timer.Stop()
 		<-timer.C
 	}
@@ -139,10 +139,11 @@ const maxRequestsShare = 5 * time.Second
 // received and stored; then the listener closes, the requests in hand end, and
 // last the background work. All within WEIR_SHUTDOWN_GRACE.
 func (svc *Service) drain(r *running) {
-	grace, cancel := context.WithTimeout(context.Background(), svc.settings.ShutdownGrace)
+	total := time.Duration(svc.settings.ShutdownGrace)
+	grace, cancel := context.WithTimeout(context.Background(), total)
 	defer cancel()
-	share := min(svc.settings.ShutdownGrace/4, maxRequestsShare)
-	cut := time.AfterFunc(svc.settings.ShutdownGrace-share, r.cut)
+	share := min(total/4, maxRequestsShare)
+	cut := time.AfterFunc(total-share, r.cut)
 	r.stopSending()
 	r.dispatcher.Wait()
 	cut.Stop()

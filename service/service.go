@@ -138,7 +138,7 @@ func open(ctx context.Context, c Config) (*Service, error) {
 	}
 	var err error
 	svc.store, err = sqlite.Open(ctx, sqlite.Config{
-		Path: s.Database, DedupeWindow: s.DedupeWindow, MaxBytes: databaseCap(s), Observe: svc.committed,
+		Path: string(s.Database), DedupeWindow: time.Duration(s.DedupeWindow), MaxBytes: databaseCap(s), Observe: svc.committed,
 	})
 	if err != nil {
 		return nil, err
@@ -158,10 +158,10 @@ func newService(c Config) *Service {
 	now, s := time.Now(), c.Settings
 	svc := &Service{
 		settings: s, version: c.Version, log: newLogger(c.Log, s), stats: handler.NewStats(), meters: metrics.New(metersOf(c, now)),
-		failures:     ratelimit.NewFailureLimiter(s.RefusedRate),
+		failures:     ratelimit.NewFailureLimiter(webhook.Rate(s.RefusedRate)),
 		gatesChanged: make(chan struct{}, 1), full: make(chan struct{}, 1), created: now,
 	}
-	svc.inflight = ratelimit.NewInflight(s.MaxInflight, largestBody(s), svc.failures.Known)
+	svc.inflight = ratelimit.NewInflight(int64(s.MaxInflight), largestBody(s), svc.failures.Known)
 	svc.page = &metrics.Page{Refresh: svc.readGauges, Meters: svc.meters}
 	svc.alerter = alert.New(svc.alertConfig(c, now))
 	return svc
@@ -169,9 +169,9 @@ func newService(c Config) *Service {
 
 // largestBody returns the largest body that any source takes, in bytes.
 func largestBody(s config.Settings) int64 {
-	largest := s.MaxBody
+	largest := int64(s.MaxBody)
 	for _, source := range s.Sources {
-		largest = max(largest, source.MaxBody)
+		largest = max(largest, int64(source.MaxBody))
 	}
 	return largest
 }
@@ -183,10 +183,10 @@ func metersOf(from Config, now time.Time) metrics.Config {
 		Sources: map[string]int{}, Version: from.Version, Commit: from.Commit, Started: now,
 	}
 	for _, source := range s.Sources {
-		c.Sources[source.Name] = len(source.SecretList)
+		c.Sources[source.Name] = len(source.Secrets())
 	}
 	for _, destination := range s.Destinations {
-		c.Destinations = append(c.Destinations, destination.Policy.Name)
+		c.Destinations = append(c.Destinations, destination.Name)
 	}
 	for _, result := range alert.Results() {
 		c.AlertResults = append(c.AlertResults, string(result))
@@ -197,11 +197,9 @@ func metersOf(from Config, now time.Time) metrics.Config {
 // alertConfig says how messages for a person are sent.
 func (svc *Service) alertConfig(from Config, now time.Time) alert.Config {
 	c := alert.Config{
+		URL:     string(svc.settings.AlertURL),
 		Secrets: outbound.NewSecrets(svc.settings.Secrets()...), Version: from.Version, Dial: from.Dial,
 		Log: svc.log, Count: func(result alert.Result) { svc.meters.Alerted(string(result)) }, Started: now,
-	}
-	if svc.settings.AlertURL != nil {
-		c.URL = svc.settings.AlertURL.String()
 	}
 	return c
 }
@@ -253,7 +251,7 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 	public := handler.New
 	if svc.settings.AdminAddr != "" {
 		public = handler.NewPublic
-		svc.auxiliary.add("WEIR_ADMIN_ADDR", svc.settings.AdminAddr, handler.NewServer(svc.countRequests(handler.NewAdmin(inside)), svc.log))
+		svc.auxiliary.add("WEIR_ADMIN_ADDR", string(svc.settings.AdminAddr), handler.NewServer(svc.countRequests(handler.NewAdmin(inside)), svc.log))
 	}
 	svc.server = handler.NewServer(svc.countRequests(public(inside)), svc.log)
 	return nil
@@ -279,7 +277,7 @@ type renewal func(source string, header http.Header, body []byte, now time.Time)
 func (svc *Service) renewer(verifiers map[string]*signature.Verifier) renewal {
 	verifiers = maps.Clone(verifiers)
 	for _, s := range svc.settings.Sources {
-		if !s.Renew {
+		if s.Renew == "never" {
 			delete(verifiers, s.Name)
 		}
 	}
@@ -295,15 +293,16 @@ func (svc *Service) renewer(verifiers map[string]*signature.Verifier) renewal {
 func (svc *Service) routes(c Config, renew renewal) ([]dispatch.Route, error) {
 	var routes []dispatch.Route
 	for _, d := range svc.settings.Destinations {
+		policy := d.Policy()
 		client, err := outbound.New(outbound.Config{
-			URL: d.URL.String(), Headers: d.Headers, SigningSecret: d.SigningSecret, Renew: renew,
-			Timeout: d.Policy.Timeout, Version: svc.version, Secrets: svc.settings.Secrets(),
-			Dial: c.Dial, Concurrency: d.Policy.Concurrency,
+			URL: string(d.URL), Headers: d.Headers, SigningSecret: string(d.SigningSecret), Renew: renew,
+			Timeout: policy.Timeout, Version: svc.version, Secrets: svc.settings.Secrets(),
+			Dial: c.Dial, Concurrency: policy.Concurrency,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("destination %s: %w", d.Policy.Name, err)
+			return nil, fmt.Errorf("destination %s: %w", d.Name, err)
 		}
-		routes = append(routes, dispatch.Route{Policy: d.Policy, Sender: client})
+		routes = append(routes, dispatch.Route{Policy: policy, Sender: client})
 	}
 	return routes, nil
 }
@@ -312,7 +311,7 @@ func (svc *Service) routes(c Config, renew renewal) ([]dispatch.Route, error) {
 func (svc *Service) handlerConfig(ctx context.Context, verifiers map[string]*signature.Verifier) (handler.Config, error) {
 	var none handler.Config
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
-		Header: svc.settings.ClientIPHeader, Trusted: svc.settings.TrustedProxies, OnUntrustedProxy: svc.warnUntrustedProxy,
+		Header: string(svc.settings.ClientIPHeader), Trusted: svc.settings.TrustedProxies, OnUntrustedProxy: svc.warnUntrustedProxy,
 	})
 	if err != nil {
 		return none, fmt.Errorf("client addresses: %w", err)
@@ -333,7 +332,7 @@ func (svc *Service) handlerConfig(ctx context.Context, verifiers map[string]*sig
 		Failures:      svc.failures,
 		Allowance:     ratelimit.NewSources(allowances),
 		Room:          func(ctx context.Context) handler.Room { return svc.inflight.For(ctx) },
-		Tokens:        handler.NewTokens(svc.settings.APITokens...),
+		Tokens:        handler.NewTokens(svc.settings.APITokens()...),
 		Events:        svc.store, Bodies: svc.store, Deliveries: svc.store, Queues: svc.store, History: svc.store,
 		Operator: watchedStore{svc.store, svc}, Destinations: watchedDispatcher{svc.dispatcher, svc},
 		Downstreams: svc.downstreams(), Former: former, Observe: svc.received, Metrics: svc.page,
@@ -361,8 +360,8 @@ func (svc *Service) sources(verifiers map[string]*signature.Verifier) (map[strin
 func newSource(s config.Source, verifier *signature.Verifier) handler.Source {
 	drop := append(verifier.TokenHeaders(), s.DropHeaders...)
 	source := handler.Source{
-		Scheme: s.Scheme, Verifier: verifier, MaxBody: s.MaxBody, Status: s.Status,
-		To: s.To, OnConflict: s.OnConflict, AllowFrom: s.AllowFrom,
+		Scheme: string(s.Scheme), Verifier: verifier, MaxBody: int64(s.MaxBody), Status: int(s.Status),
+		To: s.To, OnConflict: webhook.OnConflict(s.OnConflict), AllowFrom: s.AllowFrom,
 		Forward: func(in http.Header) http.Header { return outbound.Forwardable(in, drop) },
 	}
 	if source.OnConflict == "" {
@@ -381,9 +380,9 @@ func newSource(s config.Source, verifier *signature.Verifier) handler.Source {
 func (svc *Service) downstreams() []handler.Downstream {
 	var list []handler.Downstream
 	for _, d := range svc.settings.Destinations {
-		shown := *d.URL
+		shown := d.URL.Parsed()
 		shown.User, shown.RawQuery = nil, ""
-		list = append(list, handler.Downstream{Name: d.Policy.Name, URL: shown.String()})
+		list = append(list, handler.Downstream{Name: d.Name, URL: shown.String()})
 	}
 	return list
 }

@@ -29,18 +29,18 @@ func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.N, r.Per) }
 func ParseRate(text string) (Rate, error) {
 	count, per, found := strings.Cut(strings.TrimSpace(text), "/")
 	if !found {
-		return Rate{}, errors.New("want a form like 60/1m")
+		return Rate{}, errors.New("must have a form like 60/1m")
 	}
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || n < 1 || n > MaxRateN {
-		return Rate{}, fmt.Errorf("want a whole number from 1 to %d before the slash", MaxRateN)
+		return Rate{}, fmt.Errorf("must have a whole number from 1 to %d before the slash", MaxRateN)
 	}
 	window, err := time.ParseDuration(per)
 	if err != nil {
-		return Rate{}, errors.New("want a duration with a unit after the slash")
+		return Rate{}, errors.New("must have a duration with a unit after the slash")
 	}
 	if window < time.Millisecond || window > MaxRatePer {
-		return Rate{}, fmt.Errorf("want a window from 1ms to %s", MaxRatePer)
+		return Rate{}, fmt.Errorf("must have a window from 1ms to %s", MaxRatePer)
 	}
 	return Rate{N: int(n), Per: window}, nil
 }

@@ -3,9 +3,17 @@ package webhook
 import "strings"
 
 // HoldRemedy says what a person can do about a hold; "" when waiting is enough.
-func HoldRemedy(reason HoldReason, destination string) string {
+func HoldRemedy(hold Hold, destination string) string {
 	variable := "WEIR_DESTINATION_" + strings.ToUpper(strings.ReplaceAll(destination, "-", "_"))
-	switch reason {
+	switch hold.Basis {
+	case BasisPresumed:
+		return "It is presumed, waiting for a second witness: the next event that arrives is sent at once and decides. " +
+			"If there is none, check " + variable + "_URL and _HEADERS, or resume to try at once."
+	case BasisSameRefusal:
+		return "It refuses everything with the same words, so they are not about the payloads. Read them, check " +
+			variable + "_URL and _HEADERS, then restart, or resume to try at once."
+	}
+	switch hold.Reason {
 	case HoldPaused:
 		return "Resume it when the destination is ready."
 	case HoldGone:

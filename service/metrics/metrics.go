@@ -67,6 +67,7 @@ type destinationMeters struct {
 	deaths      map[webhook.DeadReason]*metrics.Counter
 	firsts      *metrics.Counter
 	probes      *metrics.Counter
+	witnesses   map[webhook.Verdict]*metrics.Counter
 	delivered   *metrics.Counter
 	redelivered *metrics.Counter
 	duration    *metrics.PrometheusHistogram
@@ -132,6 +133,7 @@ func newDestinationMeters(set *metrics.Set, name string) *destinationMeters {
 		deaths:      counters(set, webhook.DeadReasons(), metricDied, "destination", name, "reason"),
 		firsts:      counter(metricFirstAttempts),
 		probes:      counter(metricProbes),
+		witnesses:   counters(set, webhook.Verdicts(), metricWitnesses, "destination", name, "result"),
 		delivered:   counter(metricDelivered),
 		redelivered: counter(metricRedelivered),
 		duration: set.NewPrometheusHistogramExt(Series(metricAttemptDuration, "destination", name),
@@ -203,6 +205,14 @@ func (m *Meters) Sent(a webhook.Attempt) {
 	}
 	if a.Probe {
 		target.probes.Inc()
+	}
+}
+
+// Witnessed counts what an answer of a destination said about the refusal of
+// another payload; no verdict counts nothing.
+func (m *Meters) Witnessed(destination string, verdict webhook.Verdict) {
+	if target, known := m.targets[destination]; known && verdict != "" {
+		increase(target.witnesses[verdict])
 	}
 }
 

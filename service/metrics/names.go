@@ -18,6 +18,7 @@ const (
 	metricAttemptDuration = "weir_attempt_duration_seconds"
 	metricFirstAttempts   = "weir_first_attempts_total"
 	metricProbes          = "weir_probes_total"
+	metricWitnesses       = "weir_witnesses_total"
 	metricDelivered       = "weir_deliveries_delivered_total"
 	metricDied            = "weir_deliveries_died_total"
 	metricRedelivered     = "weir_deliveries_redelivered_total"
@@ -88,6 +89,7 @@ func Families() []Family {
 		{metricAttemptDuration, KindHistogram, "destination", "Time from the start of an attempt to the end of its answer."},
 		{metricFirstAttempts, kindCounter, "destination", "Attempts that were the first of their delivery."},
 		{metricProbes, kindCounter, "destination", "Attempts that tested a hold or an open breaker."},
+		{metricWitnesses, kindCounter, "destination result", "Answers that confirmed or refuted the presumed refusal of another payload."},
 		{metricDelivered, kindCounter, "destination", "Deliveries that succeeded."},
 		{metricDied, kindCounter, "destination reason", "Deliveries that ended without success."},
 		{metricRedelivered, kindCounter, "destination", "Deliveries that an operator made pending again."},

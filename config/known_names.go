@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// vocabulary is every name that is read.
-type vocabulary struct {
+// knownNames is every name of a setting.
+type knownNames struct {
 	keys map[string]bool
 	// owners are the prefixes of the sources and destinations.
 	owners []string
@@ -17,7 +17,7 @@ type vocabulary struct {
 
 // learn adds the settings of a struct behind a prefix, those of their files
 // too.
-func (known *vocabulary) learn(prefix string, spec any) {
+func (known *knownNames) learn(prefix string, spec any) {
 	for _, v := range variables(prefix, spec) {
 		known.keys[v.Key] = true
 		if v.secret {
@@ -31,7 +31,7 @@ func (known *vocabulary) learn(prefix string, spec any) {
 
 // hasOwnerOf reports whether a key begins like the settings of a source or
 // destination that is listed.
-func (known *vocabulary) hasOwnerOf(key string) bool {
+func (known *knownNames) hasOwnerOf(key string) bool {
 	return slices.ContainsFunc(known.owners, func(prefix string) bool {
 		return strings.HasPrefix(key, prefix)
 	})
@@ -40,18 +40,33 @@ func (known *vocabulary) hasOwnerOf(key string) bool {
 // nearName is how many letters a slip changes in a name.
 const nearName = 2
 
-// checkSlips notes a list that has a name without any setting, where a name
-// near by has some but is not listed: the slip is in the list, and all that
-// would follow from it is noise.
-func (e environment) checkSlips(known vocabulary, found *problems) {
+// checkNames reports every variable whose name is not that of a setting, and
+// slips in the lists of names.
+func (p *pass) checkNames() {
+	known := knownNames{keys: make(map[string]bool)}
+	known.learn(globalPrefix, &p.settings)
+	for i := range p.settings.Sources {
+		known.learn(p.settings.Sources[i].prefix(), &p.settings.Sources[i])
+	}
+	for i := range p.settings.Destinations {
+		known.learn(p.settings.Destinations[i].prefix(), &p.settings.Destinations[i])
+	}
+	p.checkSlips(known)
+	p.checkUnknown(known)
+}
+
+// checkSlips reports a list that has a name without any setting, where a
+// similar name has some but is not listed: the slip is in the list, and all
+// that would follow from it is noise.
+func (p *pass) checkSlips(known knownNames) {
 	for _, kind := range ownedKinds() {
 		for _, owner := range known.owners {
-			if !strings.HasPrefix(owner, kind.prefix) || e.mayBeBare(owner) {
+			if !strings.HasPrefix(owner, kind.prefix) || p.env.mayBeBare(owner) {
 				continue
 			}
-			for _, name := range e.unlisted(kind.prefix, known) {
+			for _, name := range p.env.unlisted(kind.prefix, known) {
 				if distance(PrefixOf(kind.prefix, name), owner) <= nearName {
-					found.add(kind.list, "has a name for which nothing is set, and not %s, for which there are settings; did you mean %s?", name, name)
+					p.add(kind.list, "has a name for which nothing is set, and not %s, for which there are settings; did you mean %s?", name, name)
 				}
 			}
 		}
@@ -70,7 +85,7 @@ func (e environment) mayBeBare(owner string) bool {
 }
 
 // unlisted returns the names that have settings and no place in the list.
-func (e environment) unlisted(prefix string, known vocabulary) []string {
+func (e environment) unlisted(prefix string, known knownNames) []string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(e)) {
 		if name := ownerOf(key, prefix); name != "" && !known.hasOwnerOf(key) {
@@ -80,23 +95,28 @@ func (e environment) unlisted(prefix string, known vocabulary) []string {
 	return list
 }
 
-// checkKnown notes every variable that begins with WEIR_ and that nothing
-// reads: it is a mistyped name, or belongs to a source or destination that is
-// not listed.
-func (e environment) checkKnown(known vocabulary, found *problems) {
-	for _, key := range slices.Sorted(maps.Keys(e)) {
-		read := known.keys[key] || !strings.HasPrefix(key, globalPrefix)
-		if !read && !e.fromKubernetes(key) && !listIsWrong(key, found) {
-			found.add(key, "%s", known.unknownReason(key))
+// checkUnknown reports every variable that begins with WEIR_, in upper or lower
+// case, and is not a setting: its name is mistyped, or belongs to a source or
+// destination that is not listed.
+func (p *pass) checkUnknown(known knownNames) {
+	for _, key := range slices.Sorted(maps.Keys(p.env)) {
+		upper := strings.ToUpper(key)
+		switch {
+		case known.keys[key], !strings.HasPrefix(upper, globalPrefix), p.env.fromKubernetes(key):
+		case p.listIsWrong(upper):
+		case known.keys[upper]:
+			p.add(key, "is not a setting: the names of settings are in upper case; did you mean %s?", upper)
+		default:
+			p.add(key, "%s", known.unknownReason(upper))
 		}
 	}
 }
 
 // listIsWrong reports whether the key may belong to a list of names that could
 // not be read: then nothing can be said about it.
-func listIsWrong(key string, found *problems) bool {
-	return strings.HasPrefix(key, SourcePrefix) && found.has("WEIR_SOURCES") ||
-		strings.HasPrefix(key, DestinationPrefix) && found.has("WEIR_DESTINATIONS")
+func (p *pass) listIsWrong(key string) bool {
+	return strings.HasPrefix(key, SourcePrefix) && p.has("WEIR_SOURCES") ||
+		strings.HasPrefix(key, DestinationPrefix) && p.has("WEIR_DESTINATIONS")
 }
 
 // serviceLinks are the names of the variables that Kubernetes sets in every
@@ -108,19 +128,19 @@ func (e environment) fromKubernetes(key string) bool {
 }
 
 // unknownReason says what may have been meant.
-func (known *vocabulary) unknownReason(key string) string {
+func (known *knownNames) unknownReason(key string) string {
 	reason, edits := "is not a setting", len(key)/2
 	for _, kind := range ownedKinds() {
 		if name := ownerOf(key, kind.prefix); name != "" && !known.hasOwnerOf(key) {
 			// Another owner's setting is near by nature: only a slip counts.
-			reason, edits = "is not read: "+kind.list+" does not list "+name, 3
+			reason, edits = "is not used: "+kind.list+" does not list "+name, 3
 		}
 	}
 	near := cmp.Or(known.withOwner(key), nearestName(key, slices.Sorted(maps.Keys(known.keys)), edits))
 	if near != "" {
 		return reason + "; did you mean " + near + "?"
 	}
-	return reason + "; weir help settings lists all"
+	return reason + "; weir help settings lists all settings"
 }
 
 // ownedKinds are the two kinds of settings that have a name in them, and where
@@ -131,7 +151,7 @@ func ownedKinds() [2]struct{ prefix, list string } {
 
 // withOwner returns what was meant by the setting of a source or destination
 // that was written without a name, such as WEIR_MAX_AGE; "" when it is none.
-func (known *vocabulary) withOwner(key string) string {
+func (known *knownNames) withOwner(key string) string {
 	field := strings.TrimPrefix(key, globalPrefix)
 	if field == "PORT" { // of the listener
 		return "PORT or WEIR_ADDR"
@@ -170,11 +190,11 @@ func ownerOf(key, prefix string) string {
 
 // suffixesOf returns the settings of one source or destination.
 func suffixesOf(prefix string) map[string]bool {
-	suffixes := vocabulary{keys: make(map[string]bool)}
+	suffixes := knownNames{keys: make(map[string]bool)}
 	if prefix == SourcePrefix {
-		suffixes.learn("", new(sourceConfig))
+		suffixes.learn("", new(Source))
 	} else {
-		suffixes.learn("", new(destinationConfig))
+		suffixes.learn("", new(Destination))
 	}
 	return suffixes.keys
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -12,13 +13,14 @@ type variable struct {
 	Key    string
 	kind   string
 	def    string // default, "" where there is none
-	absent string // in words what holds without one
+	unset  string // in words what applies without one
 	desc   string
 	Min    string
 	Max    string
 	oneOf  []string
 	secret bool
 	raw    bool
+	scheme choice // those that use it, separated by "|"; "" for all
 	value  reflect.Value
 }
 
@@ -35,18 +37,22 @@ func variables(prefix string, spec any) []variable {
 	list := make([]variable, 0, value.NumField())
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
+		if field.Tag.Get("ignored") == "true" {
+			continue
+		}
 		one := variable{
 			Key:    prefix + snakeCase(field.Name),
 			def:    field.Tag.Get("default"),
-			absent: field.Tag.Get("absent"),
+			unset:  field.Tag.Get("unset"),
 			desc:   field.Tag.Get("desc"),
 			Min:    field.Tag.Get("min"),
 			Max:    field.Tag.Get("max"),
 			secret: field.Tag.Get("secret") == "true",
 			raw:    field.Tag.Get("raw") == "true",
+			scheme: choice(field.Tag.Get("scheme")),
 			value:  value.Field(i),
 		}
-		one.kind = one.described().kind()
+		one.kind = one.shownValue().kind()
 		if words := field.Tag.Get("oneof"); words != "" {
 			one.oneOf = strings.Split(words, "|")
 		}
@@ -55,8 +61,13 @@ func variables(prefix string, spec any) []variable {
 	return list
 }
 
-// described returns the value by its common methods.
-func (v variable) described() shownValue { return v.value.Interface().(shownValue) }
+// usedBy reports whether a source of the scheme uses the setting.
+func (v variable) usedBy(scheme choice) bool {
+	return v.scheme == "" || slices.Contains(strings.Split(string(v.scheme), "|"), string(scheme))
+}
+
+// shownValue returns the value by its common methods.
+func (v variable) shownValue() shownValue { return v.value.Interface().(shownValue) }
 
 // form says what may be written: the type with its bounds or words.
 func (v variable) form() string {
@@ -69,12 +80,12 @@ func (v variable) form() string {
 	return v.kind
 }
 
-// Fallback is what holds when the variable is unset.
+// Fallback is what applies when the variable is unset.
 func (v variable) Fallback() string {
 	if v.def != "" {
 		return v.def
 	}
-	return v.absent
+	return v.unset
 }
 
 // outOfBounds says what is wrong with a value that the environment gave, "" if
@@ -86,13 +97,13 @@ func (v variable) outOfBounds() string {
 				return ""
 			}
 		}
-		return "want one of " + strings.Join(v.oneOf, ", ")
+		return "must be one of " + strings.Join(v.oneOf, ", ")
 	}
 	if v.Min == "" {
 		return ""
 	}
 	if n := v.value.Int(); n < v.bound(v.Min) || n > v.bound(v.Max) {
-		return fmt.Sprintf("want a %s from %s to %s", v.kind, v.Min, v.Max)
+		return fmt.Sprintf("must be a %s from %s to %s", v.kind, v.Min, v.Max)
 	}
 	return ""
 }
