@@ -18,7 +18,7 @@ IMAGEFLAGS  = $(if $(filter docker,$(DOCKER)),,--format docker)
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser check vet format lint vuln bench fuzz image clean tools cgo
+.PHONY: help build run demo test browser interop check vet format lint vuln bench fuzz image clean tools cgo
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,17 +42,21 @@ browser: cgo ## use the dashboard in Chromium (needs chromium, node, npm)
 	npm install --silent --no-audit --no-fund --no-save --prefix "$$folder" $(PLAYWRIGHT); \
 	NODE_PATH="$$folder/node_modules" go test -tags browser -run '^TestDashboardInABrowser$$' -timeout 5m ./e2e
 
-check: vet format lint vuln test browser ## what CI runs: the checks, then all tests
+# Skipped where no registry answers.
+interop: cgo ## the senders' own libraries sign and verify (needs node, npm)
+	@cd e2e/interop && go test -tags interop -count=1 -timeout 5m
+
+check: vet format lint vuln test browser interop ## what CI runs: the checks, then all tests
 
 vet: cgo ## go vet
-	go vet -tags browser ./...
+	go vet -tags browser,interop ./...
 
 format: ## fail where gofmt would change a file
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "not formatted by gofmt:"; echo "$$files"; exit 1; fi
 
 lint: cgo ## staticcheck
-	go run $(STATICCHECK) -tags browser ./...
+	go run $(STATICCHECK) -tags browser,interop ./...
 
 vuln: ## known vulnerabilities in what the program calls
 	@out=$$(go run $(GOVULNCHECK) ./... 2>&1); status=$$?; \

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -190,7 +191,8 @@ func TestSendNeedsTheSettingsOfTheSourceOnly(t *testing.T) {
 func TestSendSignsForEverySchemeB21(t *testing.T) {
 	secrets := map[string]string{
 		"standard": "whsec_" + strings.Repeat("c2VjcmV0", 4), "basic": "user:a-long-password", "none": "",
-		"discord": strings.Repeat("ab", 32),
+		"discord":  strings.Repeat("ab", 32),
+		"sendgrid": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8+O2XGeCzQ6b4LL1rVpOnGwQaM2+Tj9ppS74uJzCy4Zg8Smbhh8ruFFydDwZRaDaH/JLUlILJgi3C8Xf3uh/nQ==",
 	}
 	now := time.Now()
 	for _, scheme := range config.SchemeNames() {
@@ -210,10 +212,11 @@ func TestSendSignsForEverySchemeB21(t *testing.T) {
 			t.Errorf("%s: %v", scheme, err)
 			continue
 		}
-		signed, err := sending{from: from, body: []byte(`{"id":"one","event_ts":1}`)}.sign("id-1", now)
-		if scheme == "discord" {
+		body := fmt.Appendf(nil, `{"id":"one","event_ts":1,"webhookTimestamp":%d}`, now.UnixMilli())
+		signed, err := sending{from: from, body: body}.sign("id-1", now)
+		if scheme == "discord" || scheme == "sendgrid" {
 			if err == nil {
-				t.Error("discord: signed with a public key")
+				t.Errorf("%s: signed with a public key", scheme)
 			}
 			continue
 		}

@@ -89,6 +89,9 @@ func readAll(environ []string) *pass {
 	for i := range p.settings.Destinations {
 		p.readDestination(&p.settings.Destinations[i])
 	}
+	for _, s := range p.settings.Sources {
+		p.warnAged(s)
+	}
 	p.checkCycles()
 	p.warnUnused()
 	return p

@@ -55,6 +55,9 @@ func TestFaults(t *testing.T) {
 		key     string
 		reason  string
 	}{
+		{"items without a signature", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=v1"}, "WEIR_SOURCE_GITHUB_HMAC_ITEMS", "t={timestamp},v1={signature}"},
+		{"a time in the items that is not signed", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_ITEMS=t={timestamp},v1={signature}"}, "WEIR_SOURCE_GITHUB_HMAC_TEMPLATE", "does not contain {timestamp}"},
+		{"a key that is not in its encoding", []string{"WEIR_SOURCE_GITHUB_SCHEME=hmac", "WEIR_SOURCE_GITHUB_HMAC_HEADER=X-Sig", "WEIR_SOURCE_GITHUB_HMAC_KEY_ENCODING=hex"}, "WEIR_SOURCE_GITHUB_SECRET", "not a key in hex"},
 		{"B21 an empty secret", []string{"WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCE_GITHUB_SECRET", "required"},
 		{"B21 a secret of spaces", []string{"WEIR_SOURCE_GITHUB_SECRET=  \t "}, "WEIR_SOURCE_GITHUB_SECRET", "required"},
 		{"B21 none must be written out", []string{"WEIR_SOURCES=none", "WEIR_SOURCE_GITHUB_SECRET="}, "WEIR_SOURCE_NONE_SCHEME", "write none"},
@@ -93,7 +96,7 @@ func TestFaults(t *testing.T) {
 		{"HMAC_HEADER on another scheme", []string{"WEIR_SOURCE_GITHUB_HMAC_HEADER=X"}, "WEIR_SOURCE_GITHUB_HMAC_HEADER", "hmac only"},
 		{"HMAC_PREFIX on another scheme", []string{"WEIR_SOURCE_GITHUB_HMAC_PREFIX=v0="}, "WEIR_SOURCE_GITHUB_HMAC_PREFIX", "hmac only"},
 		{"TOKEN_IN on another scheme", []string{"WEIR_SOURCE_GITHUB_TOKEN_IN=bearer"}, "WEIR_SOURCE_GITHUB_TOKEN_IN", "token only"},
-		{"VERIFY_TOKEN on another scheme", []string{"WEIR_SOURCE_GITHUB_VERIFY_TOKEN=x"}, "WEIR_SOURCE_GITHUB_VERIFY_TOKEN", "meta only"},
+		{"VERIFY_TOKEN on another scheme", []string{"WEIR_SOURCE_GITHUB_VERIFY_TOKEN=x"}, "WEIR_SOURCE_GITHUB_VERIFY_TOKEN", "meta, hmac, token, basic, none only"},
 		{"TOKEN_IN elsewhere", []string{"WEIR_SOURCE_GITHUB_SCHEME=token", "WEIR_SOURCE_GITHUB_TOKEN_IN=cookie:x"}, "WEIR_SOURCE_GITHUB_TOKEN_IN", "bearer"},
 		{"basic without a colon", []string{"WEIR_SOURCE_GITHUB_SCHEME=basic"}, "WEIR_SOURCE_GITHUB_SECRET", "user:password"},
 		{"basic without a password, previous", []string{"WEIR_SOURCE_GITHUB_SCHEME=basic", "WEIR_SOURCE_GITHUB_SECRET=a:b", "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS=a:"}, "WEIR_SOURCE_GITHUB_SECRET_PREVIOUS", "user:password"},

@@ -105,6 +105,8 @@ func TestWarnings(t *testing.T) {
 		{"everybody as a proxy", []string{"WEIR_TRUSTED_PROXIES=10.0.0.0/8,0.0.0.0/0"}, "WEIR_TRUSTED_PROXIES: contains addresses of other people"},
 		{"half of everybody as a proxy", []string{"WEIR_TRUSTED_PROXIES=128.0.0.0/1"}, "WEIR_TRUSTED_PROXIES: contains"},
 		{"everybody as a proxy, by IPv6", []string{"WEIR_TRUSTED_PROXIES=2000::/3"}, "WEIR_TRUSTED_PROXIES: contains"},
+		{"a time that cannot be renewed", []string{"WEIR_SOURCE_GITHUB_SCHEME=linear"}, "WEIR_SOURCE_GITHUB_RENEW: cannot be done"},
+		{"a renewal without a timestamp", []string{"WEIR_SOURCE_GITHUB_RENEW=auto"}, "WEIR_SOURCE_GITHUB_RENEW: has no effect"},
 		{"meta without a verify token", []string{"WEIR_SOURCE_GITHUB_SCHEME=meta"}, "VERIFY_TOKEN: is not set"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -120,6 +122,20 @@ func TestWarnings(t *testing.T) {
 	got, err := Load(houseWith("WEIR_API_TOKEN=a-token-of-the-tests", "WEIR_CLIENT_IP_HEADER=Fly-Client-IP", "WEIR_TRUSTED_PROXIES=10.0.0.0/8,fc00::/7"))
 	if err != nil || len(got.Warnings) > 0 {
 		t.Errorf("a plain house: %v, warnings %q", err, got.Warnings)
+	}
+}
+
+func TestNoWarningOfAgedSignaturesWhereNoneIsNeeded(t *testing.T) {
+	linear := "WEIR_SOURCE_GITHUB_SCHEME=linear"
+	for name, changes := range map[string][]string{
+		"switched off":     {linear, "WEIR_SOURCE_GITHUB_RENEW=never"},
+		"weir's signature": {linear, "WEIR_DESTINATION_DEFAULT_SIGNING_SECRET=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"},
+		"can be renewed":   {"WEIR_SOURCE_GITHUB_SCHEME=stripe"},
+	} {
+		got, err := Load(houseWith(changes...))
+		if err != nil || anyContains(got.Warnings, "_RENEW") {
+			t.Errorf("%s: %v, warnings %q", name, err, got.Warnings)
+		}
 	}
 }
 

@@ -50,8 +50,11 @@ func (s Settings) printRegistration(out io.Writer, source Source) {
 func (s Source) signedBy() string {
 	text := fmt.Sprintf("header %s: %sHMAC-%s of %s in %s", s.HMACHeader, s.HMACPrefix,
 		strings.ToUpper(string(s.HMACAlgorithm)), s.HMACTemplate, s.HMACEncoding)
+	if s.HMACItems != "" {
+		text += ", in the items " + string(s.HMACItems)
+	}
 	if s.HMACTimestampHeader != "" {
-		text += "; header " + string(s.HMACTimestampHeader) + ": the time in Unix seconds"
+		text += "; header " + string(s.HMACTimestampHeader) + ": the time"
 	}
 	return text
 }

@@ -67,7 +67,7 @@ func TestConfigTellsWhatTheSettingsDescribe(t *testing.T) {
 				"WEIR_SOURCE_SHOP_HMAC_HEADER=X-Sig", "WEIR_SOURCE_SHOP_HMAC_PREFIX=v1=", "WEIR_SOURCE_SHOP_HMAC_ENCODING=base64",
 				"WEIR_SOURCE_SHOP_HMAC_TIMESTAMP_HEADER=X-Time", "WEIR_SOURCE_SHOP_HMAC_TEMPLATE={timestamp}.{body}",
 			},
-			"# Signature: header X-Sig: v1=HMAC-SHA256 of {timestamp}.{body} in base64; header X-Time: the time in Unix seconds\n",
+			"# Signature: header X-Sig: v1=HMAC-SHA256 of {timestamp}.{body} in base64; header X-Time: the time\n",
 		},
 		{"a bearer token", "token", nil, "# Header Authorization: Bearer and the value of WEIR_SOURCE_SHOP_SECRET"},
 		{"a token in a header", "token", []string{"WEIR_SOURCE_SHOP_TOKEN_IN=header:X-Key"}, "# Header X-Key: the value of WEIR_SOURCE_SHOP_SECRET"},

@@ -28,7 +28,7 @@ func IsScheme(word string) bool { return slices.Contains(signature.Schemes(), wo
 func SignsTime(scheme string) bool {
 	switch scheme {
 	case "standard", "gitlab", "stripe", "slack", "discord", "zoom", "twitch", "paddle",
-		"linear", "hubspot", SchemeHMAC:
+		"linear", "hubspot", "sendgrid", "mailgun", SchemeHMAC:
 		return true
 	}
 	return false
@@ -52,6 +52,9 @@ func (s Source) SignatureConfig(publicURL webURL) signature.Config {
 			Encoding:        string(s.HMACEncoding),
 			Prefix:          string(s.HMACPrefix),
 			TimestampHeader: string(s.HMACTimestampHeader),
+			TimestampForm:   string(s.HMACTimestampForm),
+			Items:           string(s.HMACItems),
+			KeyEncoding:     string(s.HMACKeyEncoding),
 			Template:        string(s.HMACTemplate),
 		},
 		TokenIn:     string(s.TokenIn),

@@ -14,6 +14,8 @@ func rightSecret(scheme string) string {
 	switch scheme {
 	case "standard":
 		return "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
+	case "sendgrid":
+		return "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8+O2XGeCzQ6b4LL1rVpOnGwQaM2+Tj9ppS74uJzCy4Zg8Smbhh8ruFFydDwZRaDaH/JLUlILJgi3C8Xf3uh/nQ=="
 	case "discord":
 		return strings.Repeat("0a", 32)
 	case SchemeBasic:

@@ -72,14 +72,14 @@ func wholeSettings(got Settings) Settings {
 			Tolerance: Duration(time.Minute), Rate: []webhook.Rate{{N: 9, Per: time.Second}, {N: 99, Per: time.Minute}},
 			MaxBody: 3 << 20, SignedBody: "decoded",
 			HMACHeader: "X-Sig", HMACAlgorithm: "sha512", HMACEncoding: "base64", HMACPrefix: "v1 ",
-			HMACTimestampHeader: "X-Time", HMACTemplate: "{timestamp}.{id}.{body}",
-			TokenIn: "bearer", AllowFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+			HMACTimestampHeader: "X-Time", HMACTimestampForm: "auto", HMACKeyEncoding: "text", HMACTemplate: "{timestamp}.{id}.{body}",
+			TokenIn: "bearer", Renew: "auto", AllowFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 			To: []string{"app", "spare"}, Status: 202, DropHeaders: []string{"X-A", "X-B"},
 		},
 		{
 			Name: "plain-1", Scheme: "none", Tolerance: Duration(5 * time.Minute), Rate: []webhook.Rate{{N: 3000, Per: time.Minute}},
-			MaxBody: 2 << 20, SignedBody: "wire", HMACAlgorithm: "sha256", HMACEncoding: "hex", HMACTemplate: "{body}",
-			TokenIn: "bearer", To: []string{"app"}, Status: 200,
+			MaxBody: 2 << 20, SignedBody: "wire", HMACAlgorithm: "sha256", HMACEncoding: "hex", HMACTimestampForm: "auto", HMACKeyEncoding: "text", HMACTemplate: "{body}",
+			TokenIn: "bearer", Renew: "auto", To: []string{"app"}, Status: 200,
 		},
 	}
 	want.Destinations = []Destination{

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -24,14 +25,18 @@ type Source struct {
 	Rate                Rates        `split_words:"true" default:"3000/1m" desc:"cap of new events; further ones are answered 429. With the scheme none, the cap of each client address"`
 	MaxBody             ByteSize     `split_words:"true" unset:"WEIR_MAX_BODY" min:"1B" max:"25MiB" desc:"largest body that is received"`
 	SignedBody          choice       `split_words:"true" default:"wire" oneof:"wire|decoded" desc:"whether the signature covers the body as it is sent (wire), or as it was before compression (decoded)"`
-	VerifyToken         secret       `split_words:"true" scheme:"meta" unset:"–" secret:"true" desc:"for meta: token of the handshake"`
+	VerifyToken         secret       `split_words:"true" scheme:"meta|hmac|token|basic|none" unset:"–" secret:"true" desc:"for meta, and for senders that do the same under hmac, token, basic or none: token of the handshake"`
 	HMACHeader          headerName   `split_words:"true" scheme:"hmac" unset:"required by hmac" desc:"for hmac: header that holds the signature"`
 	HMACAlgorithm       choice       `split_words:"true" scheme:"hmac" default:"sha256" oneof:"sha256|sha512|sha384|sha1" desc:"for hmac: the hash function"`
 	HMACEncoding        choice       `split_words:"true" scheme:"hmac" default:"hex" oneof:"hex|base64" desc:"for hmac: how the signature is written"`
 	HMACPrefix          text         `split_words:"true" scheme:"hmac" unset:"–" raw:"true" desc:"for hmac: text before the signature in its header, such as sha256="`
 	HMACTimestampHeader headerName   `split_words:"true" scheme:"hmac" unset:"–" desc:"for hmac: header that holds the timestamp"`
+	HMACTimestampForm   choice       `split_words:"true" scheme:"hmac" default:"auto" oneof:"auto|seconds|milliseconds|rfc3339" desc:"for hmac: how the timestamp is written: in seconds or milliseconds since 1970, or by RFC 3339; auto recognises it"`
+	HMACItems           text         `split_words:"true" scheme:"hmac" unset:"–" desc:"for hmac: the named items of a header that is a list, such as t={timestamp},v1={signature}"`
+	HMACKeyEncoding     choice       `split_words:"true" scheme:"hmac" default:"text" oneof:"text|base64|hex" desc:"for hmac: how the secret is written"`
 	HMACTemplate        hmacTemplate `split_words:"true" scheme:"hmac" default:"{body}" raw:"true" desc:"for hmac: what is signed, made of the parts {timestamp}, {id}, {method}, {url} and {body}"`
 	TokenIn             tokenPlace   `split_words:"true" scheme:"token" default:"bearer" desc:"for token: where the sender puts the token: bearer, header:NAME, or query:NAME for senders that take only a URL"`
+	Renew               choice       `split_words:"true" default:"auto" oneof:"auto|never" desc:"whether a signature whose time is old is made anew for each attempt, so that the application's own check of the time accepts late deliveries; never forwards it as it came"`
 	AllowFrom           prefixes     `split_words:"true" unset:"–" desc:"networks that requests must come from, in addition to a valid signature"`
 	To                  names        `split_words:"true" default:"default" desc:"names of the destinations; each gets a delivery of its own"`
 	Status              count        `split_words:"true" default:"200" min:"200" max:"299" desc:"status with which accepted events are answered"`
@@ -168,11 +173,13 @@ func quoted(text string) bool {
 func (p *pass) checkIgnored(s *Source) {
 	for _, v := range variables(s.prefix(), s) {
 		if !v.usedBy(s.Scheme) && p.env.has(v.Key) {
-			p.add(v.Key, "is used by the scheme %s only, and this source's is %s", v.scheme, s.Scheme)
+			p.add(v.Key, "is used by the scheme %s only, and this source's is %s", strings.ReplaceAll(string(v.scheme), "|", ", "), s.Scheme)
 		}
 	}
-	if key := s.prefix() + "TOLERANCE"; !SignsTime(string(s.Scheme)) && p.env.has(key) {
-		p.warn(key, "has no effect: the scheme %s has no timestamp", s.Scheme)
+	for _, suffix := range [...]string{"TOLERANCE", "RENEW"} {
+		if key := s.prefix() + suffix; !SignsTime(string(s.Scheme)) && p.env.has(key) {
+			p.warn(key, "has no effect: the scheme %s has no timestamp", s.Scheme)
+		}
 	}
 }
 
@@ -205,8 +212,11 @@ func (p *pass) checkHMAC(s *Source) {
 		p.add(prefix+"HMAC_HEADER", "is required by the scheme hmac: the header of the signature")
 	}
 	signed := s.HMACTemplate.has("timestamp")
+	listed := strings.Contains(string(s.HMACItems), "{timestamp}")
 	switch {
-	case signed && !p.env.has(timestamp):
+	case listed && !signed:
+		p.add(prefix+"HMAC_TEMPLATE", "does not contain {timestamp}, which HMAC_ITEMS contains: the time would prove nothing")
+	case signed && !listed && !p.env.has(timestamp):
 		p.add(timestamp, "is required: HMAC_TEMPLATE contains {timestamp}")
 	case !signed && p.env.has(timestamp):
 		p.add(timestamp, "is not signed: HMAC_TEMPLATE does not contain {timestamp}, so that the time would prove nothing")
@@ -225,7 +235,30 @@ func (p *pass) checkSignature(s Source) {
 		config.Secrets = []string{one}
 		if _, err := signature.New(config); err != nil {
 			reason, _, _ := strings.Cut(err.Error(), "\n")
-			p.add(s.prefix()+suffixes[place], "%s", strings.TrimPrefix(reason, "secret 1: "))
+			about := suffixes[place]
+			if strings.HasPrefix(reason, "the HMAC items") {
+				about = "HMAC_ITEMS"
+			}
+			p.add(s.prefix()+about, "%s", strings.TrimPrefix(reason, "secret 1: "))
+		}
+	}
+}
+
+// warnAged warns where a signed time cannot be made anew, unless every
+// destination of the source gets weir's own signature, which is fresh each time.
+func (p *pass) warnAged(s Source) {
+	if s.Scheme == "" || s.Renew == "never" {
+		return
+	}
+	verifier, err := signature.New(s.SignatureConfig(p.settings.PublicURL))
+	if err != nil || verifier.Renewal() != signature.RenewalImpossible {
+		return
+	}
+	for _, d := range p.settings.Destinations {
+		if slices.Contains(s.To, d.Name) && d.SigningSecret == "" {
+			p.warn(s.prefix()+"RENEW", "cannot be done: weir cannot replace the time that the scheme %s signs, "+
+				"so that an application that checks it refuses late deliveries; set SIGNING_SECRET of the destination and let the application verify that signature", s.Scheme)
+			return
 		}
 	}
 }

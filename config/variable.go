@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -19,7 +20,7 @@ type variable struct {
 	oneOf  []string
 	secret bool
 	raw    bool
-	scheme choice // the only one that uses it, "" for all
+	scheme choice // those that use it, separated by "|"; "" for all
 	value  reflect.Value
 }
 
@@ -61,7 +62,9 @@ func variables(prefix string, spec any) []variable {
 }
 
 // usedBy reports whether a source of the scheme uses the setting.
-func (v variable) usedBy(scheme choice) bool { return v.scheme == "" || v.scheme == scheme }
+func (v variable) usedBy(scheme choice) bool {
+	return v.scheme == "" || slices.Contains(strings.Split(string(v.scheme), "|"), string(scheme))
+}
 
 // shownValue returns the value by its common methods.
 func (v variable) shownValue() shownValue { return v.value.Interface().(shownValue) }

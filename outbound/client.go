@@ -27,6 +27,11 @@ type Config struct {
 	// SigningSecret makes the client sign what it sends by Standard
 	// Webhooks: base64, with or without the prefix "whsec_".
 	SigningSecret string
+	// Renew returns the fields that give the request of a source a fresh
+	// signature, where the sender's own has aged at the time now; none where it
+	// has not, or cannot be made anew. It changes nothing that it is given. Nil
+	// sends every signature on as it came.
+	Renew func(source string, header http.Header, body []byte, now time.Time) http.Header
 	// Timeout bounds one attempt with all its phases; 0 is 15 s.
 	Timeout time.Duration
 	// Version of weir for the User-Agent; empty is "dev".
@@ -176,10 +181,11 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 // may or may not have arrived.
 func (c *Client) Send(ctx context.Context, job webhook.Job) webhook.Answer {
 	start := time.Now()
+	job, renewed := c.renew(job, start)
 	response := c.exchange(ctx, job, start)
 	response.Sent = job.Event.Body
 	answer := Read(response, time.Now())
-	answer.Duration = time.Since(start)
+	answer.Duration, answer.Renewed = time.Since(start), renewed
 	if response.Err != nil && ctx.Err() != nil {
 		answer.Cut = true
 	}

@@ -3,6 +3,7 @@ package outbound
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -159,15 +160,27 @@ func validValue(value string) bool {
 }
 
 // fieldValue makes any text a field value: where it holds control characters,
-// other than ASCII, or white space at its ends, it is percent-encoded.
+// other than ASCII, white space at its ends, or what looks like a percent
+// escape, it is percent-encoded. So no two texts have the same value: what is
+// sent as it is has no escape in it.
 func fieldValue(text string) string {
 	if strings.TrimSpace(text) != text {
 		return url.PathEscape(text)
 	}
 	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
+		if text[i] < ' ' || text[i] > '~' || isEscape(text[i:]) {
 			return url.PathEscape(text)
 		}
 	}
 	return text
+}
+
+// isEscape reports whether text begins with a percent escape (RFC 3986 section
+// 2.1).
+func isEscape(text string) bool {
+	if len(text) < 3 || text[0] != '%' {
+		return false
+	}
+	_, err := hex.DecodeString(text[1:3])
+	return err == nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -149,7 +150,7 @@ func TestTheOperatorsHeadersWin(t *testing.T) {
 func TestAKeyThatNoFieldCanCarryIsEncoded(t *testing.T) {
 	server := newRecorder(t)
 	for key, want := range map[string]string{
-		"plain key/1%": "plain key/1%", "line\nbreak": "line%0Abreak", "é": "%C3%A9", " edge": "%20edge",
+		"plain key/1%": "plain key/1%", "line\nbreak": "line%0Abreak", "é": "%C3%A9", "%C3%A9": "%25C3%25A9", "%c3%a9": "%25c3%25a9", "100%": "100%", " edge": "%20edge",
 	} {
 		work := job("x")
 		work.Event.Key = key
@@ -281,5 +282,48 @@ func TestB45EachAttemptCarriesTheWholeBody(t *testing.T) {
 		if answer := c.Send(context.Background(), job("the whole body")); answer.Outcome != want {
 			t.Errorf("answer %+v, want %s", answer, want)
 		}
+	}
+}
+
+func TestAnAgedSignatureIsMadeAnew(t *testing.T) {
+	server := newRecorder(t)
+	work := job(`{"a":1}`)
+	work.Event.Header = http.Header{"Stripe-Signature": {"aged"}, "Webhook-Signature": {"aged"}, "X-Other": {"kept"}}
+	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef01234567"))
+	for name, c := range map[string]struct {
+		secret string
+		fresh  http.Header
+		want   bool
+		stripe string
+	}{
+		"renewed":                     {"", http.Header{"Stripe-Signature": {"fresh"}}, true, "fresh"},
+		"young":                       {"", nil, false, "aged"},
+		"ours replaces it":            {secret, http.Header{"Webhook-Signature": {"fresh"}, "Webhook-Timestamp": {"2"}}, false, "aged"},
+		"ours goes with another's":    {secret, http.Header{"Stripe-Signature": {"fresh"}}, true, "fresh"},
+		"ours replaces Svix's family": {secret, http.Header{"Svix-Signature": {"fresh"}}, false, "aged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := work.Event.Header.Clone()
+			config := outbound.Config{URL: server.URL, SigningSecret: c.secret}
+			config.Renew = func(source string, header http.Header, body []byte, now time.Time) http.Header {
+				if source != work.Event.Source || header.Get("X-Other") != "kept" || string(body) != `{"a":1}` || now.IsZero() {
+					t.Errorf("asked about %s, %v, %q, %v", source, header, body, now)
+				}
+				return c.fresh
+			}
+			answer := client(t, config).Send(context.Background(), work)
+			if answer.Renewed != c.want {
+				t.Errorf("renewed %v, want %v", answer.Renewed, c.want)
+			}
+			if got := server.request.Header.Get("Stripe-Signature"); got != c.stripe {
+				t.Errorf("Stripe-Signature %q, want %q", got, c.stripe)
+			}
+			if got := server.request.Header.Get("Webhook-Signature"); strings.HasPrefix(got, "v1,") != (c.secret != "") {
+				t.Errorf("Webhook-Signature %q", got)
+			}
+			if diff := cmp.Diff(before, work.Event.Header); diff != "" {
+				t.Errorf("the stored fields were changed: %s", diff)
+			}
+		})
 	}
 }

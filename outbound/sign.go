@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -46,4 +47,27 @@ func (c *Client) sign(header http.Header, event webhook.Event, now time.Time) {
 	header.Set("Webhook-Id", id)
 	header.Set("Webhook-Timestamp", timestamp)
 	header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+}
+
+// renew gives a job the fresh signature that its source makes in place of an
+// aged one, and reports whether it has. What our own signature is going to
+// replace is left alone. The job's own fields are not changed: other attempts
+// share them.
+func (c *Client) renew(job webhook.Job, now time.Time) (webhook.Job, bool) {
+	if c.config.Renew == nil {
+		return job, false
+	}
+	fresh := c.config.Renew(job.Event.Source, job.Event.Header, job.Event.Body, now)
+	if c.key != nil {
+		for _, part := range [...]string{"Id", "Timestamp", "Signature"} {
+			fresh.Del("Webhook-" + part)
+			fresh.Del("Svix-" + part)
+		}
+	}
+	if len(fresh) == 0 {
+		return job, false
+	}
+	job.Event.Header = maps.Clone(job.Event.Header)
+	maps.Copy(job.Event.Header, fresh)
+	return job, true
 }

@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -220,7 +221,11 @@ func (svc *Service) Close(ctx context.Context) error {
 
 // wire connects the dispatcher and the HTTP handlers with the open store.
 func (svc *Service) wire(ctx context.Context, c Config) error {
-	routes, err := svc.routes(c)
+	verifiers, err := svc.verifiers()
+	if err != nil {
+		return err
+	}
+	routes, err := svc.routes(c, svc.renewer(verifiers))
 	if err != nil {
 		return err
 	}
@@ -239,7 +244,7 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 	if err := svc.rememberAccepted(ctx); err != nil {
 		return err
 	}
-	inside, err := svc.handlerConfig(ctx)
+	inside, err := svc.handlerConfig(ctx, verifiers)
 	if err != nil {
 		return err
 	}
@@ -252,13 +257,45 @@ func (svc *Service) wire(ctx context.Context, c Config) error {
 	return nil
 }
 
+// verifiers returns the verifier of each source, by its name.
+func (svc *Service) verifiers() (map[string]*signature.Verifier, error) {
+	verifiers := map[string]*signature.Verifier{}
+	for _, s := range svc.settings.Sources {
+		verifier, err := signature.New(s.SignatureConfig(svc.settings.PublicURL))
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", s.Name, err)
+		}
+		verifiers[s.Name] = verifier
+	}
+	return verifiers, nil
+}
+
+// renewal makes the signature of an aged request anew: [outbound.Config.Renew].
+type renewal func(source string, header http.Header, body []byte, now time.Time) http.Header
+
+// renewer returns what renews the signatures of the sources that want it.
+func (svc *Service) renewer(verifiers map[string]*signature.Verifier) renewal {
+	verifiers = maps.Clone(verifiers)
+	for _, s := range svc.settings.Sources {
+		if s.Renew == "never" {
+			delete(verifiers, s.Name)
+		}
+	}
+	return func(source string, header http.Header, body []byte, now time.Time) http.Header {
+		if verifier, found := verifiers[source]; found {
+			return verifier.Renew(header, body, now)
+		}
+		return nil
+	}
+}
+
 // routes returns the destinations with their clients.
-func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
+func (svc *Service) routes(c Config, renew renewal) ([]dispatch.Route, error) {
 	var routes []dispatch.Route
 	for _, d := range svc.settings.Destinations {
 		policy := d.Policy()
 		client, err := outbound.New(outbound.Config{
-			URL: string(d.URL), Headers: d.Headers, SigningSecret: string(d.SigningSecret),
+			URL: string(d.URL), Headers: d.Headers, SigningSecret: string(d.SigningSecret), Renew: renew,
 			Timeout: policy.Timeout, Version: svc.version, Secrets: svc.settings.Secrets(),
 			Dial: c.Dial, Concurrency: policy.Concurrency,
 		})
@@ -271,7 +308,7 @@ func (svc *Service) routes(c Config) ([]dispatch.Route, error) {
 }
 
 // handlerConfig returns what the HTTP side needs.
-func (svc *Service) handlerConfig(ctx context.Context) (handler.Config, error) {
+func (svc *Service) handlerConfig(ctx context.Context, verifiers map[string]*signature.Verifier) (handler.Config, error) {
 	var none handler.Config
 	address, err := ratelimit.ClientAddress(ratelimit.Proxies{
 		Header: string(svc.settings.ClientIPHeader), Trusted: svc.settings.TrustedProxies, OnUntrustedProxy: svc.warnUntrustedProxy,
@@ -279,10 +316,7 @@ func (svc *Service) handlerConfig(ctx context.Context) (handler.Config, error) {
 	if err != nil {
 		return none, fmt.Errorf("client addresses: %w", err)
 	}
-	sources, allowances, err := svc.sources()
-	if err != nil {
-		return none, err
-	}
+	sources, allowances := svc.sources(verifiers)
 	pages, err := svc.pages(svc.failures)
 	if err != nil {
 		return none, err
@@ -309,21 +343,17 @@ func (svc *Service) handlerConfig(ctx context.Context) (handler.Config, error) {
 }
 
 // sources returns the configured senders and their allowances.
-func (svc *Service) sources() (map[string]handler.Source, map[string]ratelimit.Source, error) {
+func (svc *Service) sources(verifiers map[string]*signature.Verifier) (map[string]handler.Source, map[string]ratelimit.Source) {
 	sources, allowances := map[string]handler.Source{}, map[string]ratelimit.Source{}
 	for _, s := range svc.settings.Sources {
-		verifier, err := signature.New(s.SignatureConfig(svc.settings.PublicURL))
-		if err != nil {
-			return nil, nil, fmt.Errorf("source %s: %w", s.Name, err)
-		}
-		sources[s.Name] = newSource(s, verifier)
+		sources[s.Name] = newSource(s, verifiers[s.Name])
 		per := ratelimit.PerSource
 		if s.Scheme == config.SchemeNone {
 			per = ratelimit.PerCaller
 		}
 		allowances[s.Name] = ratelimit.Source{Rates: s.Rate, Per: per}
 	}
-	return sources, allowances, nil
+	return sources, allowances
 }
 
 // newSource joins the settings of a source and its verifier.

@@ -20,6 +20,7 @@ const (
 	sha384MAC algorithm = "sha384"
 	sha512MAC algorithm = "sha512"
 	ed25519ID algorithm = "ed25519"
+	ecdsaP256 algorithm = "ecdsa-p256-sha256"
 )
 
 // newHash returns the hash of an HMAC algorithm, nil for another.
@@ -38,8 +39,11 @@ func (a algorithm) newHash() func() hash.Hash {
 }
 
 func (a algorithm) kind() secretKind {
-	if a == ed25519ID {
+	switch a {
+	case ed25519ID:
 		return edSecret
+	case ecdsaP256:
+		return ecSecret
 	}
 	return macSecret
 }
@@ -72,14 +76,18 @@ type mark struct {
 	algorithm algorithm
 }
 
-// digest returns the HMAC of the content, or for ed25519 the content itself.
+// digest returns the HMAC of the content, or for ECDSA its SHA-256, or for ed25519
+// the content itself.
 func (t template) digest(in *input, key secret, a algorithm) ([]byte, *refusal) {
 	if a == ed25519ID {
 		var message bytes.Buffer
 		refused := t.write(&message, in)
 		return message.Bytes(), refused
 	}
-	mac := hmac.New(a.newHash(), key.key)
+	mac := sha256.New()
+	if a != ecdsaP256 {
+		mac = hmac.New(a.newHash(), key.key)
+	}
 	if refused := t.write(mac, in); refused != nil {
 		return nil, refused
 	}

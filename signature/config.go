@@ -78,9 +78,21 @@ type HMAC struct {
 	Encoding string
 	// Prefix stands before the signature in the header: "sha256=".
 	Prefix string
-	// TimestampHeader has the time of signing in Unix seconds; empty when the
-	// sender gives none.
+	// TimestampHeader has the time of signing; empty when the sender gives none
+	// there.
 	TimestampHeader string
+	// TimestampForm is how the time is written: seconds or milliseconds (of the
+	// Unix epoch), rfc3339, or auto (also when empty): whichever of these it
+	// looks like.
+	TimestampForm string
+	// Items describes a header that is a list of named items:
+	// "t={timestamp},v1={signature}". What stands between the items separates
+	// them; one of them may be repeated, and unknown ones are passed over. Empty
+	// where the header is one signature.
+	Items string
+	// KeyEncoding is how the secret is written: text (also when empty), base64
+	// or hex.
+	KeyEncoding string
 	// Template is what is signed: text with the parts {timestamp}, {id},
 	// {method}, {url} and {body}. Empty is {body}.
 	Template string
@@ -111,6 +123,9 @@ func New(config Config) (*Verifier, error) {
 	}
 	v := &Verifier{config: config, scheme: definition}
 	problems := []error{config.check()}
+	if definition.name == "hmac" {
+		definition.secret = encodedKey(config.HMAC.KeyEncoding)
+	}
 	v.secrets = readSecrets(definition, config.Secrets, &problems)
 	v.all = proofsFor(definition, config, &problems)
 	v.proofs = openable(v.all, v.secrets)

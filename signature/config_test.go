@@ -61,6 +61,13 @@ func TestBadConfigurationsAreRefused(t *testing.T) {
 		"template without time":  {hmacOf(HMAC{Header: "X", TimestampHeader: "T"}), "{timestamp}"},
 		"time without header":    {hmacOf(HMAC{Header: "X", Template: "{timestamp}{body}"}), "{timestamp}"},
 		"timestamp header":       {hmacOf(HMAC{Header: "X", TimestampHeader: " ", Template: "{timestamp}{body}"}), "timestamp header"},
+		"timestamp form":         {hmacOf(HMAC{Header: "X", TimestampForm: "days"}), "timestamp form"},
+		"items without a sig":    {hmacOf(HMAC{Header: "X", Items: "t={timestamp}", Template: "{timestamp}{body}"}), "lack a {signature}"},
+		"items of no form":       {hmacOf(HMAC{Header: "X", Items: "t,v1"}), "HMAC items"},
+		"items with two times":   {hmacOf(HMAC{Header: "X", Items: "t={timestamp},u={timestamp},v={signature}", Template: "{timestamp}{body}"}), "one timestamp"},
+		"items and a header":     {hmacOf(HMAC{Header: "X", TimestampHeader: "T", Items: "t={timestamp},v={signature}", Template: "{timestamp}{body}"}), "one timestamp"},
+		"items and a prefix":     {hmacOf(HMAC{Header: "X", Prefix: "p", Items: "v={signature}"}), "prefix"},
+		"items and no template":  {hmacOf(HMAC{Header: "X", Items: "t={timestamp},v={signature}"}), "need each other"},
 		"token in a cookie":      {Config{Scheme: "token", Secrets: []string{"s"}, TokenIn: "cookie:a"}, "token in"},
 		"token in no header":     {Config{Scheme: "token", Secrets: []string{"s"}, TokenIn: "header:"}, "token in"},
 	} {

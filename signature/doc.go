@@ -25,17 +25,21 @@
 //
 // # Rules
 //
-//   - Headers with a single signature, timestamp, token or id appear once and
-//     are not empty. Lists inside one value may have several signatures, of
+//   - Headers with a single signature, timestamp, token or id appear once, and
+//     but for the id are not empty. Lists inside one value may have several signatures, of
 //     which ten are looked at.
 //   - Hex in either case and padded standard base64, without anything between.
-//   - Timestamps are plain digits (RFC 3339 for Twitch). The text itself is
-//     what is signed. They may be off by the tolerance, both ways, and are
+//   - Timestamps are plain digits (RFC 3339 for Twitch, any of these for hmac).
+//     The text itself is what is signed. They may be off by the tolerance, both ways, and are
 //     compared only after the signature was found right.
 //   - Keys in JSON: of a name that appears twice the last member counts,
 //     numbers are kept as written, an array is a batch whose key is made of the
 //     keys of its elements. A compressed body is inflated for this, within the
 //     bound for bodies; what is stored remains the bytes on the wire.
+//   - An event without the id that its sender always gives is known by the digest
+//     of source and body.
+//   - Signatures whose time has aged are made anew for each attempt, where the
+//     secret is shared and the time is in a header: [Verifier.Renew].
 //   - Headers that hops add (X-Request-Id, traceparent, Date) are never a key.
 //
 // # Example

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/webhook"
 )
@@ -110,6 +111,9 @@ func isOrigin(text string) bool {
 
 // slackChallenge answers url_verification.
 func slackChallenge(_ *Verifier, in *input, _ int) *Challenge {
+	if checked := sslCheck(in); checked != nil {
+		return checked
+	}
 	if jsonText(in.json(), "type") != "url_verification" {
 		return nil
 	}
@@ -210,4 +214,114 @@ func queryOf(target string) url.Values {
 	_, query, _ := strings.Cut(target, "?")
 	values, _ := url.ParseQuery(query)
 	return values
+}
+
+// slackPing answers Slack's check of the certificate, which is not signed.
+func slackPing(_ *Verifier, in *input) *Challenge { return sslCheck(in) }
+
+// sslCheck answers a form with ssl_check=1.
+func sslCheck(in *input) *Challenge {
+	if form, _ := isForm(in); !form {
+		return nil
+	}
+	values, err := url.ParseQuery(string(in.Body))
+	if err != nil || values.Get("ssl_check") != "1" {
+		return nil
+	}
+	return plain(http.StatusOK, "")
+}
+
+// wooPing answers WooCommerce, which posts the form webhook_id=5 without a
+// signature when a webhook is saved, and wants a 200.
+func wooPing(v *Verifier, in *input) *Challenge {
+	id, found := strings.CutPrefix(string(in.Body), "webhook_id=")
+	form, _ := isForm(in)
+	if !strings.EqualFold(v.config.HMAC.Header, "X-WC-Webhook-Signature") || !form || !found ||
+		id == "" || len(id) > 20 || strings.Trim(id, "0123456789") != "" {
+		return nil
+	}
+	return plain(http.StatusOK, "")
+}
+
+// openHandshake answers the GET handshakes of senders without a scheme of
+// their own: Strava and others that do as Meta does, where VERIFY_TOKEN is set;
+// Okta; Nylas and others that want their challenge back.
+func openHandshake(v *Verifier, r Request) (Verdict, bool) {
+	if !byReading(r.Method) {
+		return Verdict{Secret: -1}, false
+	}
+	query := queryOf(r.Target)
+	switch {
+	case query.Has("hub.challenge"):
+		verdict, _ := metaHandshake(v, r)
+		if verdict.Result != webhook.ResultChallenge || !query.Has("hub.mode") {
+			return refusedHandshake(webhook.ResultBadSignature, http.StatusForbidden, "wrong verify token"), true
+		}
+		// Strava wants JSON, and takes nothing else.
+		return answered(jsonAnswer(map[string]string{"hub.challenge": query.Get("hub.challenge")})), true
+	case r.Header.Get(oktaChallenge) != "":
+		in, refused := v.open(r)
+		if refused == nil {
+			_, refused = v.prove(in, time.Time{})
+		}
+		value := r.Header.Get(oktaChallenge)
+		if refused != nil || len(value) > MaxChallenge {
+			return refusedHandshake(webhook.ResultBadSignature, http.StatusUnauthorized, "not verified"), true
+		}
+		return answered(jsonAnswer(map[string]string{"verification": value})), true
+	case query.Has("challenge"):
+		return echo(query["challenge"])
+	}
+	return Verdict{Secret: -1}, false
+}
+
+// oktaChallenge is the header of Okta's one-time verification.
+const oktaChallenge = "X-Okta-Verification-Challenge"
+
+// openChallenge answers a verified POST that is a handshake: of Microsoft Graph,
+// of Azure Event Grid, or a JSON object with nothing but a challenge in it
+// (monday and others), which is sent back as it came.
+func openChallenge(v *Verifier, in *input, place int) *Challenge {
+	if answer := graphChallenge(v, in, place); answer != nil {
+		return answer
+	}
+	if len(in.Body) > 4*MaxChallenge {
+		return nil
+	}
+	if code := eventGridCode(in.json()); code != "" {
+		return jsonAnswer(map[string]string{"validationResponse": code})
+	}
+	var members map[string]string
+	if json.Unmarshal(trimBOM(in.json()), &members) != nil || len(members) != 1 {
+		return nil
+	}
+	for name, value := range members {
+		name = strings.ToLower(name)
+		if value != "" && len(value) <= MaxChallenge && (strings.Contains(name, "challenge") || strings.HasPrefix(name, "verification")) {
+			return jsonAnswer(members)
+		}
+	}
+	return nil
+}
+
+// eventGridCode returns the code of a validation event of Azure Event Grid; ""
+// of anything else.
+func eventGridCode(body []byte) string {
+	if !strings.EqualFold(jsonText(body, "0.eventType"), "Microsoft.EventGrid.SubscriptionValidationEvent") {
+		return ""
+	}
+	code := jsonText(body, "0.data.validationCode")
+	if len(code) > MaxChallenge {
+		return ""
+	}
+	return code
+}
+
+// jsonAnswer is an answer 200 of a JSON object.
+func jsonAnswer(members map[string]string) *Challenge {
+	body, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return answer(http.StatusOK, "application/json", string(body))
 }

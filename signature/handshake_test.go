@@ -223,3 +223,103 @@ func FuzzHandshake(f *testing.F) {
 		}
 	})
 }
+
+// post sends a body without a signature.
+func post(v *Verifier, contentType, body string) Verdict {
+	return v.Verify(Request{
+		Method: "POST", Target: "/hooks/x", Header: http.Header{"Content-Type": {contentType}}, Body: []byte(body),
+	}, testNow)
+}
+
+func TestUnsignedPings(t *testing.T) {
+	const form = "application/x-www-form-urlencoded"
+	woo := hmacConfig(HMAC{})
+	woo.HMAC.Header = "X-WC-Webhook-Signature"
+	for name, c := range map[string]struct {
+		config            Config
+		contentType, body string
+		want              webhook.Result
+	}{
+		"Slack's check of the certificate": {testConfig("slack"), form, "ssl_check=1&token=t", webhook.ResultChallenge},
+		"Slack without it":                 {testConfig("slack"), form, "command=%2Ftide", webhook.ResultBadSignature},
+		"Slack's check in JSON":            {testConfig("slack"), "application/json", "ssl_check=1", webhook.ResultBadSignature},
+		"WooCommerce":                      {woo, form, "webhook_id=5", webhook.ResultChallenge},
+		"WooCommerce and more":             {woo, form, "webhook_id=5&a=b", webhook.ResultBadSignature},
+		"WooCommerce without a number":     {woo, form, "webhook_id=", webhook.ResultBadSignature},
+		"another hmac source":              {hmacConfig(HMAC{}), form, "webhook_id=5", webhook.ResultBadSignature},
+		"github":                           {testConfig("github"), form, "webhook_id=5", webhook.ResultBadSignature},
+	} {
+		got := post(newVerifier(t, c.config), c.contentType, c.body)
+		if got.Result != c.want || (got.Challenge != nil && (got.Challenge.Status != 200 || len(got.Challenge.Body) > 0)) {
+			t.Errorf("%s: %s %+v", name, got.Result, got.Challenge)
+		}
+	}
+	v := newVerifier(t, woo)
+	r := Request{Method: "POST", Header: http.Header{"Content-Type": {form}, "X-Wc-Webhook-Signature": {"00"}}, Body: []byte("webhook_id=5")}
+	if got := v.Verify(r, testNow); got.Result != webhook.ResultBadSignature {
+		t.Errorf("a ping with a wrong signature is %s", got.Result)
+	}
+}
+
+func TestHandshakesOfSendersWithoutAScheme(t *testing.T) {
+	grid := `[{"id":"1","eventType":"Microsoft.EventGrid.SubscriptionValidationEvent","data":{"validationCode":"512d-a"}}]`
+	for body, want := range map[string]string{
+		`{"challenge":"c-1"}`:                `{"challenge":"c-1"}`,
+		`{"verification_token":"v"}`:         `{"verification_token":"v"}`,
+		grid:                                 `{"validationResponse":"512d-a"}`,
+		`{"challenge":"c-1","event":"more"}`: "",
+		`{"challenge":7}`:                    "",
+		`{"id":"c-1"}`:                       "",
+		`[]`:                                 "",
+		`{"challenge":"` + strings.Repeat("c", MaxChallenge+1) + `"}`: "",
+	} {
+		for _, scheme := range []string{"hmac", "token", "basic", "none"} {
+			got := newVerifier(t, testConfig(scheme)).Verify(signedBodyOf(t, scheme, body), testNow)
+			if (got.Challenge != nil) != (want != "") || got.Challenge != nil && string(got.Challenge.Body) != want {
+				t.Errorf("%s, %.60s: %s %+v", scheme, body, got.Result, got.Challenge)
+			}
+			if scheme == "none" {
+				continue
+			}
+			if bare := post(newVerifier(t, testConfig(scheme)), "application/json", body); bare.Challenge != nil {
+				t.Errorf("%s, %.60s: answered without a proof", scheme, body)
+			}
+		}
+	}
+}
+
+func signedBodyOf(t *testing.T, scheme, body string) Request {
+	t.Helper()
+	return signWith(t, testConfig(scheme), Request{Method: "POST", Target: "/hooks/x", Header: http.Header{}, Body: []byte(body)}, testNow)
+}
+
+func TestReadingHandshakesOfSendersWithoutAScheme(t *testing.T) {
+	config := testConfig("token")
+	config.VerifyToken = "tide"
+	for name, c := range map[string]struct {
+		query  string
+		header http.Header
+		status int
+		body   string
+	}{
+		"Strava":                {"?hub.mode=subscribe&hub.verify_token=tide&hub.challenge=15f7", nil, 200, `{"hub.challenge":"15f7"}`},
+		"Strava, another token": {"?hub.mode=subscribe&hub.verify_token=ebb&hub.challenge=15f7", nil, 403, ""},
+		"Strava, no mode":       {"?hub.verify_token=tide&hub.challenge=15f7", nil, 403, ""},
+		"Nylas":                 {"?challenge=bc609b38", nil, 200, "bc609b38"},
+		"Okta":                  {"", http.Header{oktaChallenge: {"o-1"}, "Authorization": {"Bearer secret-of-token"}}, 200, `{"verification":"o-1"}`},
+		"Okta, not verified":    {"", http.Header{oktaChallenge: {"o-1"}}, 401, ""},
+		"nothing of the kind":   {"?a=b", nil, 0, ""},
+	} {
+		got, meant := newVerifier(t, config).Handshake(Request{Method: "GET", Target: "/hooks/x" + c.query, Header: c.header})
+		if meant != (c.status != 0) || meant && got.Challenge.Status != c.status {
+			t.Errorf("%s: %v %+v", name, meant, got.Challenge)
+			continue
+		}
+		if c.body != "" && (string(got.Challenge.Body) != c.body || got.Challenge.Header.Get("X-Content-Type-Options") != "nosniff") {
+			t.Errorf("%s: %q %v", name, got.Challenge.Body, got.Challenge.Header)
+		}
+	}
+	if got, _ := newVerifier(t, testConfig("none")).Handshake(Request{Method: "GET", Target: "/hooks/x?hub.mode=subscribe&hub.verify_token=&hub.challenge=1"}); got.Result != webhook.ResultBadSignature {
+		t.Errorf("without VERIFY_TOKEN: %s", got.Result)
+	}
+}

@@ -17,15 +17,17 @@ import (
 // jsonText returns the string or number at a path; empty where there is none
 // or it is of another type. Path parts are separated by dots; in an array a
 // part is an index.
-func jsonText(text []byte, path string) string {
+func jsonText(text []byte, path string) string { return scalar(jsonValue(text, path)) }
+
+// jsonValue returns the bytes of the value at a path; nil without one.
+func jsonValue(text []byte, path string) []byte {
 	value := trimBOM(text)
 	for part := range strings.SplitSeq(path, ".") {
-		value = jsonMember(value, part)
-		if value == nil {
-			return ""
+		if value = jsonMember(value, part); value == nil {
+			return nil
 		}
 	}
-	return scalar(value)
+	return value
 }
 
 func trimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -95,35 +96,40 @@ func isHeaderName(text string) bool {
 	return text != ""
 }
 
-// key reads the event's key by the first rule that finds one. An id header
-// that is there and empty is refused: no sender means that.
-func (v *Verifier) key(in *input) (key, from string, refused *refusal) {
+// key reads the event's key by the first rule that finds one. An event without
+// the id that its sender always gives is known by its bytes, so that a repeat of
+// it is recognised all the same; so is one whose id header is there and empty.
+func (v *Verifier) key(in *input) (key, from string) {
+	expected := !v.scheme.optionalID
 	for _, rule := range v.keys {
-		if name := rule.emptyHeader(in); name != "" {
-			return "", "", malformed("header " + name + " is empty")
-		}
+		expected = expected || rule.hasEmptyHeader(in)
 		if found := rule.find(v.config.Source, in); found != "" {
 			if rule.kind == signedID {
-				return bounded(found), "header:" + in.idHeader, nil
+				return bounded(found), "header:" + in.idHeader
 			}
-			return bounded(found), rule.from, nil
+			return bounded(found), rule.from
 		}
 	}
-	return "", "", nil
+	if len(v.keys) > 0 && expected {
+		return bodyDigest(v.config.Source, in.Body), string(wholeBody)
+	}
+	return "", ""
 }
 
-// emptyHeader names a header of the rule that is there without a value.
-func (k keyRule) emptyHeader(in *input) string {
-	if k.kind != inHeader {
-		return ""
-	}
-	for _, name := range k.names {
+// bodyDigest is the key of an event that is known by its bytes.
+func bodyDigest(source string, body []byte) string {
+	sum := sha256.New()
+	sum.Write([]byte(source + "\x00"))
+	sum.Write(body)
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// hasEmptyHeader reports whether a header of the rule is there without a value.
+func (k keyRule) hasEmptyHeader(in *input) bool {
+	return k.kind == inHeader && slices.ContainsFunc(k.names, func(name string) bool {
 		values := in.Header[name]
-		if len(values) == 1 && values[0] == "" {
-			return name
-		}
-	}
-	return ""
+		return len(values) == 1 && values[0] == ""
+	})
 }
 
 func (k keyRule) find(source string, in *input) string {
@@ -144,10 +150,7 @@ func (k keyRule) find(source string, in *input) string {
 	case signedID:
 		return in.id
 	case wholeBody:
-		sum := sha256.New()
-		sum.Write([]byte(source + "\x00"))
-		sum.Write(in.Body)
-		return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+		return bodyDigest(source, in.Body)
 	}
 	return ""
 }
@@ -179,7 +182,18 @@ func (k keyRule) indexes() bool {
 }
 
 func (k keyRule) ofObject(text []byte) string {
-	return join(k.names, func(path string) string { return jsonText(text, path) })
+	return join(k.names, func(path string) string { return distinctText(jsonValue(text, path)) })
+}
+
+// distinctText is [scalar] for keys. What is no text (bytes that are not UTF-8,
+// half a surrogate pair) would all become U+FFFD and so the same key: it is kept
+// apart by its bytes, behind one that no text has.
+func distinctText(value []byte) string {
+	text := scalar(value)
+	if strings.ContainsRune(text, utf8.RuneError) {
+		return "\xff" + string(value)
+	}
+	return text
 }
 
 var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")

@@ -64,7 +64,7 @@ func TestKeyFallbacks(t *testing.T) {
 			"shopify", map[string]string{"X-Shopify-Topic": "orders/paid", "X-Shopify-Event-Id": "e-1"}, "{}",
 			"orders/paid:e-1", "header:X-Shopify-Topic+X-Shopify-Event-Id",
 		},
-		"shopify with an event id alone": {"shopify", map[string]string{"X-Shopify-Event-Id": "e-1"}, "{}", "", ""},
+		"shopify with an event id alone": {"shopify", map[string]string{"X-Shopify-Event-Id": "e-1"}, "{}", "", "body"},
 		"gitlab's other ids": {
 			"gitlab", map[string]string{"X-Gitlab-Webhook-UUID": "u", "X-Gitlab-Event-UUID": "v", "webhook-id": "w"}, "{}", "", "",
 		},
@@ -84,11 +84,17 @@ func TestKeyFallbacks(t *testing.T) {
 			"hubspot", nil, `[{"eventId":1,"subscriptionId":2,"occurredAt":3},{"eventId":4,"subscriptionId":5,"occurredAt":6}]`,
 			"1:2:3,4:5:6", "json:eventId+subscriptionId+occurredAt",
 		},
-		"a batch with an item without a key": {"hubspot", nil, `[{"eventId":1,"subscriptionId":2,"occurredAt":3},{}]`, "", ""},
+		"a batch with an item without a key": {"hubspot", nil, `[{"eventId":1,"subscriptionId":2,"occurredAt":3},{}]`, "", "body"},
 		"a batch behind a byte order mark": {
 			"hubspot", nil, "\xef\xbb\xbf[{\"eventId\":1,\"subscriptionId\":2,\"occurredAt\":3}]", "1:2:3", "json:eventId+subscriptionId+occurredAt",
 		},
-		"an empty batch": {"hubspot", nil, `[]`, "", ""},
+		"an empty batch": {"hubspot", nil, `[]`, "", "body"},
+		"shopify's Events": {
+			"shopify", map[string]string{"Shopify-Webhook-Id": "w", "Shopify-Event-Id": "e"}, "{}", "w", "header:Shopify-Webhook-Id",
+		},
+		"shopify's Events without a webhook id": {
+			"shopify", map[string]string{"Shopify-Topic": "t", "Shopify-Event-Id": "e"}, "{}", "t:e", "header:Shopify-Topic+Shopify-Event-Id",
+		},
 		"structured cloud events": {
 			"cloudevents", map[string]string{"Content-Type": "application/cloudevents+json"}, `{"id":"a:b","source":"urn:s"}`, "a%3Ab:urn:s", "json:id+source",
 		},
@@ -103,10 +109,13 @@ func TestKeyFallbacks(t *testing.T) {
 				header.Set(name, value)
 			}
 			definition, _ := find(c.scheme)
-			v := &Verifier{keys: definition.keys}
-			key, from, refused := v.key(&input{Request: Request{Header: header, Body: []byte(c.body)}, maxBody: DefaultMaxBody})
-			if key != c.key || from != c.from || refused != nil {
-				t.Errorf("key %q from %q (%v), want %q from %q", key, from, refused, c.key, c.from)
+			v := &Verifier{scheme: definition, keys: definition.keys}
+			key, from := v.key(&input{Request: Request{Header: header, Body: []byte(c.body)}, maxBody: DefaultMaxBody})
+			if c.from == "body" {
+				c.key = bodyDigest("", []byte(c.body))
+			}
+			if key != c.key || from != c.from {
+				t.Errorf("key %q from %q, want %q from %q", key, from, c.key, c.from)
 			}
 		})
 	}
@@ -131,7 +140,7 @@ func TestDoubledAndEmptyIDs(t *testing.T) {
 		"github": "X-Github-Delivery", "shopify": "X-Shopify-Webhook-Id", "cloudevents": "Ce-Id", "token": "Idempotency-Key",
 	} {
 		v := newVerifier(t, testConfig(scheme))
-		for _, values := range [][]string{{"a", "b"}, {"a", "a"}, {""}} {
+		for _, values := range [][]string{{"a", "b"}, {"a", "a"}, {"", "a"}} {
 			r := signSample(t, v)
 			r.Header[name] = values
 			if got := v.Verify(r, testNow); got.Result != webhook.ResultMalformed || got.Reason == "" {
@@ -139,10 +148,29 @@ func TestDoubledAndEmptyIDs(t *testing.T) {
 			}
 		}
 		r := signSample(t, v)
+		digest := bodyDigest(scheme, r.Body)
+		r.Header[name] = []string{""}
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted || got.Key != digest || got.KeyFrom != "body" {
+			t.Errorf("%s: with an empty %s it is %s with the key %q from %q", scheme, name, got.Result, got.Key, got.KeyFrom)
+		}
 		delete(r.Header, name)
-		if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted || got.Key != "" {
+		if scheme == "token" {
+			digest = "" // its senders may well give none
+		}
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted || got.Key != digest {
 			t.Errorf("%s: without %s it is %s with the key %q", scheme, name, got.Result, got.Key)
 		}
+	}
+}
+
+func TestKeysThatAreNoTextStayApart(t *testing.T) {
+	keys := map[string]string{}
+	for _, id := range []string{"\xff", "\xfe", `\ud800`, `\ud801`, `\ud800x`, "\xffx", "\xc3\xa9", "�"} {
+		got := keyOf(t, Config{Key: "json:id"}, Request{Method: "POST", Body: []byte(`{"id":"` + id + `"}`)}).Key
+		if other, there := keys[got]; there || got == "" {
+			t.Errorf("%q and %q have the same key %q", id, other, got)
+		}
+		keys[got] = id
 	}
 }
 
@@ -269,8 +297,8 @@ func FuzzKey(f *testing.F) {
 			"Content-Type": {contentType}, "Content-Encoding": {coding}, "Idempotency-Key": {id}, "Ce-Id": {id}, "Ce-Source": {id},
 		}}}
 		for _, s := range schemes() {
-			v := &Verifier{keys: s.keys}
-			key, from, _ := v.key(in)
+			v := &Verifier{scheme: s, keys: s.keys}
+			key, from := v.key(in)
 			if len(key) > MaxKey || !utf8.ValidString(key) || (key == "") != (from == "") {
 				t.Errorf("%s: key %q from %q", s.name, key, from)
 			}

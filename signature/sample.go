@@ -107,6 +107,8 @@ func sampleOf(name string) sample {
 		"paddle":    {body: `{"event_id":"{id}","event_type":"transaction.paid"}`},
 		"typeform":  {body: `{"event_id":"{id}","event_type":"form_response"}`},
 		"pagerduty": {body: `{"event":{"id":"{id}","event_type":"incident.triggered"}}`},
+		"sendgrid":  {body: `[{"sg_event_id":"{id}","event":"delivered","timestamp":1}]`},
+		"mailgun":   {body: `{"event-data":{"id":"{id}","event":"delivered"}}`},
 		"linear": {
 			headers: map[string]string{"Linear-Event": "Issue", "Linear-Delivery": "{id}"},
 			body:    `{"action":"create","type":"Issue","webhookTimestamp":{ms}}`,

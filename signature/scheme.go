@@ -16,12 +16,17 @@ type scheme struct {
 	// counts.
 	proofs func(c Config) ([]proof, error)
 	keys   []keyRule
+	// optionalID says that events of this sender may well have no id.
+	optionalID bool
 	// unstable senders change bytes when they repeat an event.
 	unstable bool
 	// handshake answers GET, HEAD or OPTIONS; nil is none.
 	handshake func(v *Verifier, r Request) (Verdict, bool)
 	// options says that the handshake is by OPTIONS.
 	options bool
+	// ping answers a POST that shows no proof at all and asks only whether
+	// somebody is there; nil is no ping. Nothing is stored for it.
+	ping func(v *Verifier, in *input) *Challenge
 	// challenge answers a verified POST that is a handshake; nil is an event.
 	challenge func(v *Verifier, in *input, place int) *Challenge
 	// alert is a sentence for the operator about a verified event, or empty.
@@ -66,7 +71,7 @@ func always(proofs ...proof) func(Config) ([]proof, error) {
 // own documentation.
 func schemes() []scheme {
 	return slices.Concat(
-		standardSchemes(), bodySchemes(), timeSchemes(), addressSchemes(),
+		standardSchemes(), bodySchemes(), timeSchemes(), mailSchemes(), addressSchemes(),
 		tokenSchemes(), openSchemes(),
 	)
 }

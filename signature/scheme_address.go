@@ -42,20 +42,22 @@ func addressSchemes() []scheme {
 	}
 }
 
-// twilioMarks picks the algorithm that the settings header announces; without
-// the header it is SHA-1.
+// twilioMarks picks the algorithm that the settings header announces, in any
+// case and with spaces; where it announces none it is SHA-1.
 func twilioMarks(header http.Header, marks []mark) []mark {
-	settings := header.Get("X-Twilio-Webhooks-Signature-Settings")
-	if settings == "" {
-		return marks[:1]
-	}
+	settings := strings.ReplaceAll(header.Get("X-Twilio-Webhooks-Signature-Settings"), ";", ",")
 	for item := range strings.SplitSeq(settings, ",") {
-		switch strings.TrimSpace(item) {
-		case "algorithm=HMAC_SHA256":
+		name, value, _ := strings.Cut(item, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "algorithm") {
+			continue
+		}
+		switch strings.ToUpper(strings.TrimSpace(value)) {
+		case "HMAC_SHA256":
 			return marks[1:]
-		case "algorithm=HMAC_SHA1":
+		case "HMAC_SHA1":
 			return marks[:1]
 		}
+		return nil
 	}
-	return nil
+	return marks[:1]
 }

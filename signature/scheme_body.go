@@ -10,8 +10,15 @@ func bodySchemes() []scheme {
 		},
 		{
 			name: "shopify", secret: literalKey,
-			proofs: always(simple("X-Shopify-Hmac-Sha256", "", inBase64)),
-			keys:   []keyRule{header("X-Shopify-Webhook-Id"), header("X-Shopify-Topic", "X-Shopify-Event-Id")},
+			// Shopify's Events have the same headers without "X-".
+			proofs: always(
+				simple("X-Shopify-Hmac-Sha256", "", inBase64),
+				simple("Shopify-Hmac-Sha256", "", inBase64),
+			),
+			keys: []keyRule{
+				header("X-Shopify-Webhook-Id"), header("Shopify-Webhook-Id"),
+				header("X-Shopify-Topic", "X-Shopify-Event-Id"), header("Shopify-Topic", "Shopify-Event-Id"),
+			},
 		},
 		{
 			name: "meta", secret: literalKey, handshake: metaHandshake,

@@ -9,7 +9,7 @@ func standardSchemes() []scheme {
 			keys:   []keyRule{idThatIsSigned()},
 		},
 		{
-			name: "gitlab", secret: gitlabKey,
+			name: "gitlab", secret: gitlabKey, optionalID: true,
 			proofs: always(standardProof("webhook"), token{header: "X-Gitlab-Token"}),
 			keys:   []keyRule{idThatIsSigned(), header("Idempotency-Key")},
 		},
@@ -29,7 +29,7 @@ func timeSchemes() []scheme {
 			keys: []keyRule{member("id")},
 		},
 		{
-			name: "slack", secret: literalKey, challenge: slackChallenge,
+			name: "slack", secret: literalKey, optionalID: true, challenge: slackChallenge, ping: slackPing,
 			proofs: always(&signed{
 				header: "X-Slack-Signature", encoding: inHex,
 				marks: []mark{{"v0=", sha256MAC}}, stamp: stampRule{header: "X-Slack-Request-Timestamp"},
@@ -38,7 +38,7 @@ func timeSchemes() []scheme {
 			keys: []keyRule{member("event_id")},
 		},
 		{
-			name: "discord", secret: discordKey, challenge: discordPing,
+			name: "discord", secret: discordKey, optionalID: true, challenge: discordPing,
 			proofs: always(&signed{
 				header: "X-Signature-Ed25519", encoding: inHex,
 				marks: []mark{{"", ed25519ID}}, stamp: stampRule{header: "X-Signature-Timestamp"},
@@ -82,6 +82,25 @@ func timeSchemes() []scheme {
 				stamp: stampRule{member: "webhookTimestamp", form: millis},
 			}),
 			keys: []keyRule{header("Linear-Delivery")},
+		},
+	}
+}
+
+// mailSchemes are those of senders of mail.
+func mailSchemes() []scheme {
+	return []scheme{
+		{
+			name: "sendgrid", secret: sendgridKey,
+			proofs: always(&signed{
+				header: "X-Twilio-Email-Event-Webhook-Signature", encoding: inBase64,
+				marks: []mark{{"", ecdsaP256}}, stamp: stampRule{header: "X-Twilio-Email-Event-Webhook-Timestamp"},
+				content: template{partTimestamp, partBody},
+			}),
+			keys: []keyRule{member("sg_event_id")},
+		},
+		{
+			name: "mailgun", secret: literalKey, proofs: always(mailgunProof{}),
+			keys: []keyRule{member("event-data.id")},
 		},
 	}
 }

@@ -1,8 +1,11 @@
 package signature
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -18,6 +21,7 @@ const (
 	noSecret     secretKind = iota // the scheme none
 	macSecret                      // an HMAC key
 	edSecret                       // an ed25519 key
+	ecSecret                       // a key of the curve P-256
 	sharedSecret                   // compared as it is
 )
 
@@ -32,6 +36,15 @@ type secret struct {
 	digest [sha256.Size]byte
 	// private signs as the sender would; only an ed25519 seed gives one.
 	private ed25519.PrivateKey
+	// public and owner are the keys of the curve P-256: owner only where the
+	// secret is the private one.
+	public *ecdsa.PublicKey
+	owner  *ecdsa.PrivateKey
+}
+
+// canSign reports whether a signature can be made with the secret.
+func (s secret) canSign() bool {
+	return s.kind == macSecret || s.private != nil || s.owner != nil
 }
 
 // readSecrets reads every configured secret as the scheme does.
@@ -151,4 +164,49 @@ func decodeBase64(text string) ([]byte, error) {
 		return nil, errors.New("line break in base64")
 	}
 	return base64.StdEncoding.Strict().DecodeString(text)
+}
+
+// sendgridKey reads the verification key that SendGrid shows (base64 of a public
+// key, PKIX), or a private key (base64, PKCS #8), with which a request can be
+// signed as SendGrid would.
+func sendgridKey(text string) (secret, error) {
+	raw, err := decodeBase64(text)
+	if err != nil {
+		return secret{}, errors.New("it is not the base64 of a verification key")
+	}
+	if key, err := x509.ParsePKCS8PrivateKey(raw); err == nil {
+		if owner, is := key.(*ecdsa.PrivateKey); is && owner.Curve == elliptic.P256() {
+			return secret{kind: ecSecret, owner: owner, public: &owner.PublicKey}, nil
+		}
+	}
+	if key, err := x509.ParsePKIXPublicKey(raw); err == nil {
+		if public, is := key.(*ecdsa.PublicKey); is && public.Curve == elliptic.P256() {
+			return secret{kind: ecSecret, public: public}, nil
+		}
+	}
+	return secret{}, errors.New("it is not a key of the curve P-256")
+}
+
+// encodedKey reads an HMAC key as the setting HMAC_KEY_ENCODING says.
+func encodedKey(written string) func(text string) (secret, error) {
+	return func(text string) (secret, error) {
+		var raw []byte
+		var err error
+		switch written {
+		case "", "text":
+			raw = []byte(text)
+		case "hex":
+			raw, err = hex.DecodeString(text)
+		case "base64":
+			if raw, err = decodeBase64(text); err != nil {
+				raw, err = base64.RawStdEncoding.Strict().DecodeString(text)
+			}
+		default:
+			return secret{}, errors.New("the HMAC key encoding is not text, base64 or hex")
+		}
+		if err != nil || len(raw) == 0 {
+			return secret{}, fmt.Errorf("it is not a key in %s", written)
+		}
+		return secret{kind: macSecret, key: raw}, nil
+	}
 }

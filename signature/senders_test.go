@@ -6,9 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/webhook"
 )
@@ -289,4 +293,131 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTwilioSettingsHeader(t *testing.T) {
+	v := newVerifier(t, testConfig("twilio"))
+	sha1, sha256 := signSample(t, v), signSample(t, v)
+	sha256.Header.Set("X-Twilio-Webhooks-Signature-Settings", "algorithm=HMAC_SHA256")
+	sha256 = signWith(t, testConfig("twilio"), sha256, testNow)
+	for value, want := range map[string]Request{
+		"": sha1, "version=1": sha1, "Algorithm = hmac_sha1": sha1, "version=1, algorithm=HMAC_SHA1": sha1,
+		"algorithm=HMAC_SHA256": sha256, "ALGORITHM=hmac_sha256": sha256, " algorithm = HMAC_SHA256 ; version=2": sha256,
+		"algorithm=HMAC_MD5": {},
+	} {
+		for _, r := range []Request{sha1, sha256} {
+			header := r.Header.Clone()
+			header.Set("X-Twilio-Webhooks-Signature-Settings", value)
+			right := want.Header != nil && r.Header.Get("X-Twilio-Signature") == want.Header.Get("X-Twilio-Signature")
+			r.Header = header
+			if got := v.Verify(r, testNow); (got.Result == webhook.ResultAccepted) != right {
+				t.Errorf("%q: %s (%s)", value, got.Result, got.Reason)
+			}
+		}
+	}
+}
+
+func TestTwilioSortsNamesByUTF16(t *testing.T) {
+	astral, private := "\U0001F30A", "\uE000"
+	if got := sortedPairs(url.Values{astral: {"1"}, private: {"2"}, "a": {"3"}}); got != "a3"+astral+"1"+private+"2" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTwilioEscapesApostrophesInTheAddress(t *testing.T) {
+	v := newVerifier(t, testConfig("twilio"))
+	r := v.Sample(testID, testNow)
+	r.Target += "?name=O%27Hara"
+	r, err := v.Sign(r, testID, testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Target = strings.ReplaceAll(r.Target, "%27", "'")
+	if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted {
+		t.Errorf("%s (%s)", got.Result, got.Reason)
+	}
+}
+
+func TestAnAddressInTheQueryIsSignedToo(t *testing.T) {
+	for _, scheme := range []string{"twilio", "square", "hubspot", "hmac"} {
+		v := newVerifier(t, testConfig(scheme))
+		r := v.Sample(testID, testNow)
+		r.Target += "?next=https://other.example/path"
+		r, err := v.Sign(r, testID, testNow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "https://weir.example" + r.Target; v.publicURL(r.Target) != want {
+			t.Errorf("address %s, want %s", v.publicURL(r.Target), want)
+		}
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted {
+			t.Errorf("%s: %s (%s)", scheme, got.Result, got.Reason)
+		}
+		r.Target = "/hooks/" + scheme + "?next=https://other.example/elsewhere"
+		if got := v.Verify(r, testNow); got.Result != webhook.ResultBadSignature {
+			t.Errorf("%s with another query: %s", scheme, got.Result)
+		}
+	}
+}
+
+func TestATimeExactlyAtTheToleranceIsAccepted(t *testing.T) {
+	v := newVerifier(t, testConfig("stripe"))
+	r := signSample(t, v)
+	for off, want := range map[time.Duration]webhook.Result{
+		DefaultTolerance: webhook.ResultAccepted, -DefaultTolerance: webhook.ResultAccepted,
+		DefaultTolerance + 1: webhook.ResultStale, -DefaultTolerance - 1: webhook.ResultStale,
+	} {
+		if got := v.Verify(r, testNow.Add(off)); got.Result != want {
+			t.Errorf("%v off: %s, want %s", off, got.Result, want)
+		}
+	}
+}
+
+// testSendgridKey is the public half of the tests' private key.
+const testSendgridKey = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8+O2XGeCzQ6b4LL1rVpOnGwQaM2+Tj9ppS74uJzCy4Zg8Smbhh8ruFFydDwZRaDaH/JLUlILJgi3C8Xf3uh/nQ=="
+
+func TestSendGridVerifiesByThePublicKeyAlone(t *testing.T) {
+	r := signSample(t, newVerifier(t, testConfig("sendgrid")))
+	config := testConfig("sendgrid")
+	config.Secrets = []string{testSendgridKey}
+	v := newVerifier(t, config)
+	if got := v.Verify(r, testNow); got.Result != webhook.ResultAccepted || got.Key != testID {
+		t.Errorf("%s (%s), key %q", got.Result, got.Reason, got.Key)
+	}
+	if got := v.Verify(r, testNow.Add(time.Hour)); got.Result != webhook.ResultStale {
+		t.Errorf("an hour later: %s", got.Result)
+	}
+	if _, err := v.Sign(v.Sample(testID, testNow), testID, testNow); !errors.Is(err, ErrPublicKey) {
+		t.Errorf("signing: %v", err)
+	}
+}
+
+func TestMailgunSignsTimeAndToken(t *testing.T) {
+	config := testConfig("mailgun")
+	v := newVerifier(t, config)
+	stamp := fmt.Sprint(testNow.Unix())
+	body := func(stamp, token, signature string) Request {
+		return Request{Method: "POST", Body: []byte(`{"signature":{"timestamp":"` + stamp + `","token":"` + token +
+			`","signature":"` + signature + `"},"event-data":{"id":"e-1"}}`)}
+	}
+	right := macOf("secret-of-mailgun", stamp+"token")
+	for name, c := range map[string]struct {
+		r    Request
+		want webhook.Result
+	}{
+		"as Mailgun writes it": {body(stamp, "token", right), webhook.ResultAccepted},
+		"another token":        {body(stamp, "other", right), webhook.ResultBadSignature},
+		"another time":         {body(fmt.Sprint(testNow.Unix()+1), "token", right), webhook.ResultBadSignature},
+		"no signature":         {body(stamp, "token", ""), webhook.ResultBadSignature},
+		"no token":             {body(stamp, "", macOf("secret-of-mailgun", stamp)), webhook.ResultBadSignature},
+		"no hex":               {body(stamp, "token", "zz"), webhook.ResultBadSignature},
+		"no JSON":              {Request{Method: "POST", Body: []byte("x")}, webhook.ResultBadSignature},
+	} {
+		if got := v.Verify(c.r, testNow); got.Result != c.want || c.want == webhook.ResultAccepted && got.Key != "e-1" {
+			t.Errorf("%s: %s (%s), key %q", name, got.Result, got.Reason, got.Key)
+		}
+	}
+	if got := v.Verify(body(stamp, "token", right), testNow.Add(time.Hour)); got.Result != webhook.ResultStale {
+		t.Errorf("an hour later: %s", got.Result)
+	}
 }

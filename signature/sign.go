@@ -1,8 +1,11 @@
 package signature
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -80,11 +83,16 @@ func (s *signed) sign(in *input, key secret, now time.Time) error {
 	if refused != nil {
 		return errors.New(refused.reason)
 	}
-	if m.algorithm == ed25519ID {
-		if key.private == nil {
-			return ErrPublicKey
-		}
+	switch {
+	case !key.canSign():
+		return ErrPublicKey
+	case m.algorithm == ed25519ID:
 		sum = ed25519.Sign(key.private, sum)
+	case m.algorithm == ecdsaP256:
+		var err error
+		if sum, err = ecdsa.SignASN1(rand.Reader, key.owner, sum); err != nil {
+			return fmt.Errorf("signing by ECDSA: %w", err)
+		}
 	}
 	value := m.prefix + s.encoding.encode(sum)
 	if s.stamp.item != "" {

@@ -33,6 +33,8 @@ func testSecret(scheme string) string {
 		return "seed:" + hex.EncodeToString(testSeed)
 	case "basic":
 		return "harbour:high-water"
+	case "sendgrid":
+		return "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYUG9hQGYXiOg494lRr1ikeSA9kIniob1H38BbYJVlZChRANCAATz47ZcZ4LNDpvgsvWtWk6cbBBozb5OP2mlLvi4nMLLhmDxKZuGHyu4UXJ0PBlFoNof8ktSUgsmCLcLxd/e6H+d"
 	}
 	return "secret-of-" + scheme
 }
@@ -80,6 +82,8 @@ func wantKeys() map[string][2]string {
 		"standard":     {testID, "header:webhook-id"},
 		"github":       {testID, "header:X-GitHub-Delivery"},
 		"gitlab":       {testID, "header:Idempotency-Key"},
+		"sendgrid":     {testID, "json:sg_event_id"},
+		"mailgun":      {testID, "json:event-data.id"},
 		"stripe":       {testID, "json:id"},
 		"shopify":      {testID, "header:X-Shopify-Webhook-Id"},
 		"slack":        {testID, "json:event_id"},

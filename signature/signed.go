@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/subtle"
 	"net/http"
@@ -22,11 +23,13 @@ type signed struct {
 	// separator stands between the entries of the header's value; empty
 	// where the value is one signature.
 	separator string
-	marks     []mark
-	encoding  encoding
-	content   template
-	idHeader  string
-	stamp     stampRule
+	// spaced says that white space may stand around the entries.
+	spaced   bool
+	marks    []mark
+	encoding encoding
+	content  template
+	idHeader string
+	stamp    stampRule
 	// urls gives the forms of the address that a sender may have signed; nil
 	// is the address as it is.
 	urls func(url string) []string
@@ -133,7 +136,11 @@ func (s *signed) cut(value string) (entry, rest string, more bool) {
 	if s.separator == "" {
 		return value, "", false
 	}
-	return strings.Cut(value, s.separator)
+	entry, rest, more = strings.Cut(value, s.separator)
+	if s.spaced {
+		entry = strings.TrimSpace(entry)
+	}
+	return entry, rest, more
 }
 
 // known finds the mark that an entry begins with, and the text behind it.
@@ -146,7 +153,8 @@ func known(marks []mark, entry string) (string, algorithm) {
 	return "", ""
 }
 
-// match tries every secret on every candidate, the current secret first.
+// match tries every secret on every candidate, the current secret first. It
+// leaves in the input the form of the address that was signed.
 func (s *signed) match(v *Verifier, in *input, candidates []candidate) (int, *refusal) {
 	addresses := s.addresses(in.url)
 	for _, key := range v.secrets {
@@ -188,10 +196,13 @@ func (s *signed) matches(in *input, key secret, candidates []candidate) (bool, *
 			}
 			last, sum = c.algorithm, made
 		}
-		if c.algorithm == ed25519ID {
+		switch c.algorithm {
+		case ed25519ID:
 			matched = matched || ed25519.Verify(key.key, sum, c.raw)
-		} else if subtle.ConstantTimeCompare(sum, c.raw) == 1 {
-			matched = true
+		case ecdsaP256:
+			matched = matched || ecdsa.VerifyASN1(key.public, sum, c.raw)
+		default:
+			matched = subtle.ConstantTimeCompare(sum, c.raw) == 1 || matched
 		}
 	}
 	return matched, nil

@@ -3,6 +3,7 @@ package signature
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/webhook"
@@ -15,17 +16,38 @@ const (
 	seconds stampForm = iota // Unix seconds
 	millis                   // Unix milliseconds
 	rfc3339                  // RFC 3339
+	anyForm                  // whichever of these it looks like
 )
+
+// millisDigits is the least number of digits that are read as milliseconds
+// where the form is not known: seconds have that many from the year 5138.
+const millisDigits = 12
+
+// of returns the form of a text: its own, or what the text looks like.
+func (f stampForm) of(text string) stampForm {
+	switch {
+	case f != anyForm:
+		return f
+	case strings.Trim(text, "0123456789") != "":
+		return rfc3339
+	case len(text) >= millisDigits:
+		return millis
+	}
+	return seconds
+}
 
 // stampRule says where the time of signing is. The zero rule is no timestamp.
 type stampRule struct {
 	// header has it, or item stands before it in the signature's own list,
-	// or member is its name in the signed JSON body, where it may be missing.
+	// or member is its name in the signed JSON body.
 	header string
 	item   string
 	member string
 	form   stampForm
 }
+
+// exists reports whether a time is signed at all.
+func (s stampRule) exists() bool { return s.header != "" || s.item != "" || s.member != "" }
 
 // entry reports whether an entry of the signature's list is the timestamp.
 func (s stampRule) entry(text string) (string, bool) {
@@ -52,6 +74,7 @@ func (s stampRule) find(in *input) *refusal {
 // parse is strict: plain ASCII digits without a sign, at most 15 of them, or
 // the RFC 3339 form.
 func (f stampForm) parse(text string) (time.Time, bool) {
+	f = f.of(text)
 	if f == rfc3339 {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		return at, err == nil && len(text) <= 64 && at.Year() >= 1970
@@ -78,7 +101,9 @@ func (f stampForm) parse(text string) (time.Time, bool) {
 // only about a request whose signature is right.
 func (s stampRule) fresh(in *input, now time.Time, tolerance time.Duration) *refusal {
 	if s.member != "" {
-		in.stamp = jsonText(in.json(), s.member)
+		if in.stamp = jsonText(in.json(), s.member); in.stamp == "" {
+			return bad("no " + s.member + " in the body")
+		}
 	}
 	if in.stamp == "" {
 		return nil
@@ -104,15 +129,20 @@ func short(d time.Duration) time.Duration {
 	return d.Truncate(time.Second)
 }
 
-// set writes the time of signing into the request.
+// set writes the time of signing into the request, in the form of the one that
+// is there where the form is not known.
 func (s stampRule) set(in *input, now time.Time) {
-	switch s.form {
+	switch s.form.of(in.stamp) {
 	case seconds:
 		in.stamp = strconv.FormatInt(now.Unix(), 10)
 	case millis:
 		in.stamp = strconv.FormatInt(now.UnixMilli(), 10)
 	case rfc3339:
-		in.stamp = now.UTC().Format(time.RFC3339Nano)
+		layout := time.RFC3339Nano
+		if in.stamp != "" && !strings.Contains(in.stamp, ".") {
+			layout = time.RFC3339
+		}
+		in.stamp = now.UTC().Format(layout)
 	}
 	if s.header != "" {
 		in.Header.Set(s.header, in.stamp)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf16"
 )
 
 // The parts of a signed content besides literal text. Operators may use the
@@ -167,9 +168,15 @@ func twilioForm(in *input) (string, *refusal) {
 	return sortedPairs(values), nil
 }
 
+// byUTF16 orders names as Twilio and JavaScript do: by the code units of
+// UTF-16, in which characters beyond U+FFFF come before U+E000.
+func byUTF16(a, b string) int {
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
 func sortedPairs(values url.Values) string {
 	var out strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	for _, name := range slices.SortedFunc(maps.Keys(values), byUTF16) {
 		for _, value := range slices.Compact(slices.Sorted(slices.Values(values[name]))) {
 			out.WriteString(name)
 			out.WriteString(value)
@@ -203,7 +210,14 @@ func twilioURLs(address string) []string {
 	if u.Port() == "" {
 		other = authority + ":" + defaultPort(u.Scheme)
 	}
-	return []string{address, strings.Replace(address, authority, other, 1)}
+	forms := []string{address, strings.Replace(address, authority, other, 1)}
+	if strings.Contains(address, "'") {
+		// Twilio's own library escapes apostrophes before it signs.
+		for _, form := range forms[:2] {
+			forms = append(forms, strings.ReplaceAll(form, "'", "%27"))
+		}
+	}
+	return forms
 }
 
 func defaultPort(scheme string) string {

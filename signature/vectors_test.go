@@ -12,7 +12,7 @@ import (
 	"weir/webhook"
 )
 
-// vector is a case of testdata/vectors/signatures.json.
+// vector is a case of the files signatures….json in testdata/vectors.
 type vector struct {
 	Name         string
 	Scheme       string
@@ -41,15 +41,25 @@ type vector struct {
 
 func vectors(t testing.TB) []vector {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/vectors/signatures.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []vector
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"signatures.json", "signatures-field.json"} {
+		text, err := os.ReadFile("../testdata/vectors/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var some []vector
+		if err := json.Unmarshal(text, &some); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
 	}
 	return all
+}
+
+// public is the part of the address that the operator configures.
+func (c vector) public() string {
+	path := strings.Index(strings.TrimPrefix(c.URL, "https://"), "/")
+	return c.URL[:len("https://")+max(path, 0)]
 }
 
 func (c vector) config() Config {
@@ -58,7 +68,7 @@ func (c vector) config() Config {
 		name = "standard"
 	}
 	config := Config{
-		Scheme: name, Source: "test", Secrets: append([]string{c.Secret}, c.ExtraSecrets...),
+		Scheme: name, Source: "test", PublicURL: c.public(), Secrets: append([]string{c.Secret}, c.ExtraSecrets...),
 		Tolerance: time.Duration(c.Config.ToleranceS) * time.Second,
 		HMAC: HMAC{
 			Header: c.Config.Header, Algorithm: c.Config.Algorithm, Encoding: c.Config.Encoding,
@@ -90,13 +100,13 @@ func (c vector) request(t testing.TB) Request {
 		}
 		body = raw
 	}
-	return Request{Method: c.Method, Target: strings.TrimPrefix(c.URL, "https://weir.example"), Header: header, Body: body}
+	return Request{Method: c.Method, Target: strings.TrimPrefix(c.URL, c.public()), Header: header, Body: body}
 }
 
 func TestVectors(t *testing.T) {
 	all := vectors(t)
-	if len(all) != 121 {
-		t.Fatalf("%d vectors, want 121", len(all))
+	if len(all) != 126 {
+		t.Fatalf("%d vectors, want 126", len(all))
 	}
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {

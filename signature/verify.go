@@ -103,7 +103,13 @@ func (v *Verifier) Verify(r Request, now time.Time) Verdict {
 	if refused != nil {
 		return refused.verdict()
 	}
+	if answer := v.pinged(in); answer != nil {
+		return Verdict{Result: webhook.ResultChallenge, Secret: -1, Challenge: answer}
+	}
 	secret, refused := v.prove(in, now)
+	if in.noRoom {
+		refused = decodeRefusal(errNoRoom)
+	}
 	if refused != nil {
 		return refused.verdict()
 	}
@@ -113,12 +119,9 @@ func (v *Verifier) Verify(r Request, now time.Time) Verdict {
 		}
 	}
 	verdict := Verdict{Result: webhook.ResultAccepted, Secret: secret}
-	verdict.Key, verdict.KeyFrom, refused = v.key(in)
+	verdict.Key, verdict.KeyFrom = v.key(in)
 	if in.noRoom {
-		refused = decodeRefusal(errNoRoom)
-	}
-	if refused != nil {
-		return refused.verdict()
+		return decodeRefusal(errNoRoom).verdict()
 	}
 	if v.scheme.alert != nil {
 		verdict.Alert = v.scheme.alert(in)
@@ -146,6 +149,14 @@ func (v *Verifier) open(r Request) (*input, *refusal) {
 		in.url = v.publicURL(r.Target)
 	}
 	return in, nil
+}
+
+// pinged answers a request that shows no proof and is the sender's ping.
+func (v *Verifier) pinged(in *input) *Challenge {
+	if v.scheme.ping == nil || slices.ContainsFunc(v.proofs, func(p proof) bool { return p.present(in) }) {
+		return nil
+	}
+	return v.scheme.ping(v, in)
 }
 
 // prove finds the way in that the request takes and walks it. A request that
