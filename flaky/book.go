@@ -7,10 +7,10 @@ import (
 
 // The bounds of what a [Server] remembers.
 const (
-	// KeptRequests is how many requests [Server.Requests] can list: the last.
-	KeptRequests = 10_000
-	// KeptEvents is how many event ids [Server.Events] can list: the first.
-	KeptEvents = 100_000
+	// keptRequests is how many requests [Server.Requests] can list: the last.
+	keptRequests = 10_000
+	// keptEvents is how many event ids [Server.Events] can list: the first.
+	keptEvents = 100_000
 )
 
 // Seen is one request as the server saw it.
@@ -133,7 +133,7 @@ func (b *book) event(seen Seen) *Event {
 	if event, known := b.events[seen.EventID]; known {
 		return event
 	}
-	if len(b.order) == KeptEvents {
+	if len(b.order) == keptEvents {
 		b.stats.Untracked++
 		return nil
 	}
@@ -151,17 +151,17 @@ func (b *book) planned(seen Seen) {
 	}
 	b.stats.Statuses[answer]++
 	b.stats.Rules[seen.Rule]++
-	if len(b.ring) < KeptRequests {
+	if len(b.ring) < keptRequests {
 		b.ring = append(b.ring, seen)
 		return
 	}
-	b.ring[(seen.Number-1)%KeptRequests] = seen
+	b.ring[(seen.Number-1)%keptRequests] = seen
 }
 
 // end notes that the answer is over.
 func (b *book) end(seen Seen) {
 	b.stats.Open--
-	if slot := &b.ring[(seen.Number-1)%KeptRequests]; slot.Number == seen.Number {
+	if slot := &b.ring[(seen.Number-1)%keptRequests]; slot.Number == seen.Number {
 		*slot = seen
 	}
 	taken := seen.Answered && seen.Status/100 == 2

@@ -79,17 +79,17 @@ func TestEventsTellOfOtherBytesAndOfTwoAtOnce(t *testing.T) {
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	server := serve(t, `{"rules":[]}`)
-	for i := range KeptEvents + 2 {
+	for i := range keptEvents + 2 {
 		seen := Seen{EventID: fmt.Sprint(i)}
 		server.decide(&seen)
 		server.finish(seen)
 	}
 	requests := server.Requests()
-	if len(requests) != KeptRequests || requests[0].Number != KeptEvents+3-KeptRequests || requests[len(requests)-1].Number != KeptEvents+2 {
+	if len(requests) != keptRequests || requests[0].Number != keptEvents+3-keptRequests || requests[len(requests)-1].Number != keptEvents+2 {
 		t.Errorf("%d requests, from %d to %d", len(requests), requests[0].Number, requests[len(requests)-1].Number)
 	}
 	stats := server.Stats()
-	if len(server.Events()) != KeptEvents || stats.Untracked != 2 || stats.Requests != KeptEvents+2 {
+	if len(server.Events()) != keptEvents || stats.Untracked != 2 || stats.Requests != keptEvents+2 {
 		t.Errorf("%d events, stats %+v", len(server.Events()), stats)
 	}
 }

@@ -8,23 +8,23 @@ import (
 
 // The bounds of a [Script].
 const (
-	// MaxRules is how many rules a script may have.
-	MaxRules = 1000
-	// MaxPad is the largest Pad of an answer in bytes.
-	MaxPad = 1 << 30
-	// MaxDelay is the longest Latency, Delay or Trickle.
-	MaxDelay = 24 * time.Hour
-	// MaxFigure bounds the figures of a [Quota], so that sums never wrap.
-	MaxFigure = 1 << 50
+	// maxRules is how many rules a script may have.
+	maxRules = 1000
+	// maxPad is the largest Pad of an answer in bytes.
+	maxPad = 1 << 30
+	// maxDelay is the longest Latency, Delay or Trickle.
+	maxDelay = 24 * time.Hour
+	// maxFigure bounds the figures of a [Quota], so that sums never wrap.
+	maxFigure = 1 << 50
 )
 
 // check reports the first thing that is wrong with the script.
 func (s Script) check() error {
-	if len(s.Rules) > MaxRules {
-		return fmt.Errorf("the script has %d rules; at most %d", len(s.Rules), MaxRules)
+	if len(s.Rules) > maxRules {
+		return fmt.Errorf("the script has %d rules; at most %d", len(s.Rules), maxRules)
 	}
-	if s.Latency < 0 || s.Latency > Duration(MaxDelay) {
-		return fmt.Errorf("latency: want 0 to %s", MaxDelay)
+	if s.Latency < 0 || s.Latency > Duration(maxDelay) {
+		return fmt.Errorf("latency: want 0 to %s", maxDelay)
 	}
 	for i, rule := range s.Rules {
 		if err := rule.check(); err != nil {
@@ -62,8 +62,8 @@ func (w When) check() error {
 
 func (q Quota) check() error {
 	for _, figure := range []int64{q.Limit, q.Used, q.Cost} {
-		if figure < 0 || figure > MaxFigure {
-			return fmt.Errorf("quota: want figures from 0 to %d", int64(MaxFigure))
+		if figure < 0 || figure > maxFigure {
+			return fmt.Errorf("quota: want figures from 0 to %d", int64(maxFigure))
 		}
 	}
 	if q.Reset <= 0 || q.Every < 0 {
@@ -79,12 +79,12 @@ func (a Answer) check() error {
 	if a.Fault != "" && !slices.Contains(Faults(), a.Fault) {
 		return fmt.Errorf("fault %q: want one of %v", a.Fault, Faults())
 	}
-	if a.Pad < 0 || a.Pad > MaxPad {
-		return fmt.Errorf("pad: want 0 to %d bytes", int64(MaxPad))
+	if a.Pad < 0 || a.Pad > maxPad {
+		return fmt.Errorf("pad: want 0 to %d bytes", int64(maxPad))
 	}
 	for _, wait := range []Duration{a.Delay, a.Trickle} {
-		if wait < 0 || wait > Duration(MaxDelay) {
-			return fmt.Errorf("delay and trickle: want 0 to %s", MaxDelay)
+		if wait < 0 || wait > Duration(maxDelay) {
+			return fmt.Errorf("delay and trickle: want 0 to %s", maxDelay)
 		}
 	}
 	return nil

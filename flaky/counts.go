@@ -22,20 +22,20 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// Requests returns the last [KeptRequests] requests in the order of their
+// Requests returns the last [keptRequests] requests in the order of their
 // arrival.
 func (s *Server) Requests() []Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ring := s.book.ring
 	oldest := 0
-	if len(ring) == KeptRequests {
-		oldest = s.book.stats.Requests % KeptRequests
+	if len(ring) == keptRequests {
+		oldest = s.book.stats.Requests % keptRequests
 	}
 	return append(append([]Seen{}, ring[oldest:]...), ring[:oldest]...)
 }
 
-// Events returns what was seen of the first [KeptEvents] event ids, in the
+// Events returns what was seen of the first [keptEvents] event ids, in the
 // order in which they first came.
 func (s *Server) Events() []Event {
 	s.mu.Lock()

@@ -7,7 +7,7 @@
 // The same script and the same requests at the same times get the same
 // answers, chances included (they come from the script's seed). Every request
 // is counted, whatever it is answered. Memory is bounded: of requests the last
-// [KeptRequests] are kept, of event ids the first [KeptEvents]. Time is
+// [keptRequests] are kept, of event ids the first [keptEvents]. Time is
 // time.Now, so that inside testing/synctest a day costs nothing.
 //
 // # Vocabulary

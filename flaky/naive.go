@@ -84,6 +84,6 @@ func (n *Naive) post(ctx context.Context, event Webhook) bool {
 		return false
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, MaxEcho))
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxEcho))
 	return response.StatusCode/100 == 2
 }

@@ -43,7 +43,7 @@ func TestParseRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		{"a delay beyond a day", `{"rules":[{"delay":"25h"}]}`, "delay"},
 		{"a quota without a reset", `{"rules":[{"when":{"quota":{"limit":1,"cost":1,"reset":"0s"}}}]}`, "reset"},
 		{"a monstrous quota", `{"rules":[{"when":{"quota":{"limit":9000000000000000000,"cost":1,"reset":"1s"}}}]}`, "figures"},
-		{"too many rules", `{"rules":[{}` + strings.Repeat(",{}", MaxRules) + `]}`, "at most"},
+		{"too many rules", `{"rules":[{}` + strings.Repeat(",{}", maxRules) + `]}`, "at most"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

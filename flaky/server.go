@@ -14,11 +14,11 @@ import (
 
 // The bounds of what a [Server] reads of one request, in bytes.
 const (
-	// MaxRead is how much of a body is read; a larger one counts with this
+	// maxRead is how much of a body is read; a larger one counts with this
 	// size.
-	MaxRead = 64 << 20
-	// MaxEcho is how much of a body is kept for its answer.
-	MaxEcho = 64 << 10
+	maxRead = 64 << 20
+	// maxEcho is how much of a body is kept for its answer.
+	maxEcho = 64 << 10
 )
 
 // Server is the scripted downstream, an [http.Handler]. Make it with [New]; it
@@ -83,8 +83,8 @@ func read(r *http.Request) (Seen, []byte) {
 	seen.Attempt, _ = strconv.Atoi(r.Header.Get("Weir-Attempt"))
 	digest := sha256.New()
 	var head strings.Builder
-	limited := io.LimitReader(r.Body, MaxRead)
-	kept, _ := io.Copy(io.MultiWriter(digest, &head), io.LimitReader(limited, MaxEcho))
+	limited := io.LimitReader(r.Body, maxRead)
+	kept, _ := io.Copy(io.MultiWriter(digest, &head), io.LimitReader(limited, maxEcho))
 	// A body that breaks off counts with what came of it.
 	rest, _ := io.Copy(digest, limited)
 	seen.Size = kept + rest

@@ -48,8 +48,8 @@ type Config struct {
 
 // The defaults of a [Config], as the settings of the same names have them.
 const (
-	DefaultTimeout     = 15 * time.Second
-	DefaultConcurrency = 4
+	defaultTimeout     = 15 * time.Second
+	defaultConcurrency = 4
 )
 
 // The bounds of an answer and of idle connections.
@@ -98,10 +98,10 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	if config.Timeout <= 0 {
-		c.config.Timeout = DefaultTimeout
+		c.config.Timeout = defaultTimeout
 	}
 	if config.Concurrency <= 0 {
-		c.config.Concurrency = DefaultConcurrency
+		c.config.Concurrency = defaultConcurrency
 	}
 	if config.Version == "" {
 		c.config.Version = "dev"

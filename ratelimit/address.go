@@ -37,9 +37,9 @@ type Caller struct {
 	Shared bool
 }
 
-// Block returns the network that counts as one caller: the address itself for
+// block returns the network that counts as one caller: the address itself for
 // IPv4, its /64 for IPv6, because one customer holds at least that many.
-func (c Caller) Block() netip.Addr {
+func (c Caller) block() netip.Addr {
 	addr := c.Addr.Unmap().WithZone("")
 	if !addr.Is6() {
 		return addr
@@ -49,7 +49,7 @@ func (c Caller) Block() netip.Addr {
 
 // key returns a short string for maps.
 func (c Caller) key() string {
-	block := c.Block()
+	block := c.block()
 	if block.Is6() {
 		whole := block.As16()
 		return string(whole[:8])

@@ -132,7 +132,7 @@ func TestHintIsGivenOnce(t *testing.T) {
 }
 
 func TestB53BlocksOfAddresses(t *testing.T) {
-	block := func(text string) netip.Addr { return Caller{Addr: netip.MustParseAddr(text)}.Block() }
+	block := func(text string) netip.Addr { return Caller{Addr: netip.MustParseAddr(text)}.block() }
 	for _, same := range [][2]string{
 		{"2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff"},
 		{"::ffff:192.0.2.1", "192.0.2.1"},

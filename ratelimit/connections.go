@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// MaxConnections is how many connections callers that were not verified
+	// maxConnections is how many connections callers that were not verified
 	// lately may have open together.
-	MaxConnections = 1024
-	// MaxBlockConnections is how many of them each address block may have; of
+	maxConnections = 1024
+	// maxBlockConnections is how many of them each address block may have; of
 	// private addresses, behind which many may be, all. Verified blocks have no
 	// such limit.
-	MaxBlockConnections = 128
+	maxBlockConnections = 128
 )
 
 // Connections bounds the open connections of a listener, so that half-sent
@@ -71,11 +71,11 @@ func (c *Connections) admit(conn net.Conn) (net.Conn, bool) {
 	known := c.failures.knows(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	most := MaxBlockConnections
+	most := maxBlockConnections
 	if inside(caller.Addr) {
-		most = MaxConnections
+		most = maxConnections
 	}
-	if !known && (c.open >= MaxConnections || c.byBlock[key] >= most) {
+	if !known && (c.open >= maxConnections || c.byBlock[key] >= most) {
 		return nil, false
 	}
 	c.open++

@@ -30,11 +30,11 @@ func admitted(c *Connections, from string, many int) (list []net.Conn) {
 func TestConnectionsOfABlockAreBoundedUnlessItIsVerified(t *testing.T) {
 	failures := NewFailureLimiter(thirty)
 	c := NewConnections(failures, func(error) {})
-	if got := len(admitted(c, "203.0.113.1", 2000)); got != MaxBlockConnections {
-		t.Errorf("%d connections of one block, want %d", got, MaxBlockConnections)
+	if got := len(admitted(c, "203.0.113.1", 2000)); got != maxBlockConnections {
+		t.Errorf("%d connections of one block, want %d", got, maxBlockConnections)
 	}
-	if got := len(admitted(c, "2001:db8::1", 100)) + len(admitted(c, "2001:db8::2", 100)); got != MaxBlockConnections {
-		t.Errorf("%d connections of one /64, want %d", got, MaxBlockConnections)
+	if got := len(admitted(c, "2001:db8::1", 100)) + len(admitted(c, "2001:db8::2", 100)); got != maxBlockConnections {
+		t.Errorf("%d connections of one /64, want %d", got, maxBlockConnections)
 	}
 	failures.Verified(from("203.0.113.9"))
 	if got := len(admitted(c, "203.0.113.9", 500)); got != 500 {
@@ -46,8 +46,8 @@ func TestAllConnectionsAreBoundedAndVerifiedOnesComeIn(t *testing.T) {
 	failures := NewFailureLimiter(thirty)
 	c := NewConnections(failures, func(error) {})
 	open := admitted(c, "10.0.0.1", 2000)
-	if len(open) != MaxConnections {
-		t.Errorf("%d connections in all, want %d", len(open), MaxConnections)
+	if len(open) != maxConnections {
+		t.Errorf("%d connections in all, want %d", len(open), maxConnections)
 	}
 	if len(admitted(c, "203.0.113.1", 1)) != 0 {
 		t.Error("one more comes in")

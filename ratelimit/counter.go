@@ -9,11 +9,11 @@ import (
 type WhenFull int
 
 const (
-	// LetIn does not count such keys: for limits that must never hit somebody
+	// letIn does not count such keys: for limits that must never hit somebody
 	// for what others did.
-	LetIn WhenFull = iota
-	// ShareOne counts all such keys as one: for limits that must hold in sum.
-	ShareOne
+	letIn WhenFull = iota
+	// shareOne counts all such keys as one: for limits that must hold in sum.
+	shareOne
 )
 
 // MaxKeys is the default size of a table of keys. A key takes about 100 bytes,
@@ -21,7 +21,7 @@ const (
 const MaxKeys = 1 << 16
 
 // counter counts the requests of each key in a sliding window. It is the
-// httprate.LimitCounter behind a [Limiter].
+// httprate.LimitCounter behind a [limiter].
 //
 // The one that comes with httprate counts in two fixed windows and estimates
 // what lies between, so that it lets in more or fewer than the limit around
@@ -29,7 +29,7 @@ const MaxKeys = 1 << 16
 // grows with every key. This one reports the requests of the sliding window as
 // those of the current fixed one, which makes httprate's decision exact.
 type counter struct {
-	table Table
+	table table
 	// start is what moments are counted from, so that a change of the wall
 	// clock changes nothing.
 	start time.Time
@@ -44,7 +44,7 @@ type counter struct {
 	swept time.Duration
 }
 
-func newCounter(table Table) *counter {
+func newCounter(table table) *counter {
 	return &counter{table: table, start: time.Now(), keys: map[string]history{}, swept: -1}
 }
 
@@ -81,7 +81,7 @@ func (c *counter) add(key string, at time.Time, amount int) {
 	old, known := c.keys[key]
 	if known || c.makeRoom(now) {
 		c.keys[key] = old.add(now, amount, c.shape())
-	} else if c.table.WhenFull == ShareOne {
+	} else if c.table.WhenFull == shareOne {
 		c.spare = c.spare.add(now, amount, c.shape())
 	}
 }
@@ -104,7 +104,7 @@ func (c *counter) next(key string, at time.Time, limit int) time.Duration {
 // of returns the history that a key is counted in.
 func (c *counter) of(key string) history {
 	found, known := c.keys[key]
-	if !known && c.table.WhenFull == ShareOne && len(c.keys) >= c.table.MaxKeys {
+	if !known && c.table.WhenFull == shareOne && len(c.keys) >= c.table.MaxKeys {
 		return c.spare
 	}
 	return found

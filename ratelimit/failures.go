@@ -25,14 +25,14 @@ const TrustFor = time.Hour
 // real sender may be are still read ([FailureLimiter.MayVerify]): then only what
 // fails to verify is answered 429.
 type FailureLimiter struct {
-	refused  *Limiter
+	refused  *limiter
 	verified *recent
 }
 
 // NewFailureLimiter returns a FailureLimiter for a rate of refused requests.
 func NewFailureLimiter(rate webhook.Rate) *FailureLimiter {
 	return &FailureLimiter{
-		refused:  NewLimiter("refused", []webhook.Rate{rate}, Table{WhenFull: LetIn}),
+		refused:  newLimiter("refused", []webhook.Rate{rate}, table{WhenFull: letIn}),
 		verified: &recent{last: map[string]time.Time{}},
 	}
 }
@@ -44,7 +44,7 @@ func (f *FailureLimiter) Over(ctx context.Context) http.Header {
 	if caller.Shared {
 		return nil
 	}
-	return fields(f.refused.Check(caller.key()))
+	return fields(f.refused.check(caller.key()))
 }
 
 // MayVerify reports whether the signature of a caller that is over the limit is
@@ -62,7 +62,7 @@ func (f *FailureLimiter) knows(key string) bool { return f.verified.has(key, tim
 // Refused counts a refused request of the caller.
 func (f *FailureLimiter) Refused(ctx context.Context) {
 	if caller := CallerOf(ctx); !caller.Shared {
-		f.refused.Count(caller.key())
+		f.refused.count(caller.key())
 	}
 }
 

@@ -199,9 +199,9 @@ func heap() int64 {
 
 func TestFullTableLetsFailureLimiterInAndSharesSenders(t *testing.T) {
 	one := []webhook.Rate{{N: 1, Per: time.Hour}}
-	letIn := NewLimiter("l", one, Table{MaxKeys: 2, WhenFull: LetIn})
-	shared := NewLimiter("s", one, Table{MaxKeys: 2, WhenFull: ShareOne})
-	take := func(l *Limiter, key string) bool {
+	letIn := newLimiter("l", one, table{MaxKeys: 2, WhenFull: letIn})
+	shared := newLimiter("s", one, table{MaxKeys: 2, WhenFull: shareOne})
+	take := func(l *limiter, key string) bool {
 		_, refusal := l.Take(key)
 		return !refusal.Refused()
 	}
@@ -300,7 +300,7 @@ func TestB54EleventhIsToldWhen(t *testing.T) {
 
 func TestAllRatesMustHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter("l", []webhook.Rate{{N: 2, Per: time.Second}, {N: 3, Per: time.Hour}}, Table{})
+		l := newLimiter("l", []webhook.Rate{{N: 2, Per: time.Second}, {N: 3, Per: time.Hour}}, table{})
 		taken := 0
 		for range 10 {
 			if _, refusal := l.Take("k"); !refusal.Refused() {
@@ -320,7 +320,7 @@ func TestAllRatesMustHold(t *testing.T) {
 }
 
 func BenchmarkLimiterTake(b *testing.B) {
-	l := NewLimiter("l", []webhook.Rate{{N: 1 << 30, Per: time.Minute}}, Table{})
+	l := newLimiter("l", []webhook.Rate{{N: 1 << 30, Per: time.Minute}}, table{})
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Take("k")

@@ -12,10 +12,10 @@ import (
 	"weir/webhook"
 )
 
-// Limiter allows each key a number of requests in a sliding window. Httprate
+// limiter allows each key a number of requests in a sliding window. Httprate
 // decides, over a counter of our own. With several rates all must hold;
 // without any, everything is allowed.
-type Limiter struct {
+type limiter struct {
 	name   string
 	limits limits
 }
@@ -30,8 +30,8 @@ type limit struct {
 	counter *counter
 }
 
-// Table bounds the memory of a [Limiter].
-type Table struct {
+// table bounds the memory of a [limiter].
+type table struct {
 	// MaxKeys is the largest number of keys; 0 stands for the constant
 	// [MaxKeys].
 	MaxKeys  int
@@ -42,7 +42,7 @@ type Table struct {
 }
 
 // withDefaults fills what was left out.
-func (t Table) withDefaults() Table {
+func (t table) withDefaults() table {
 	if t.MaxKeys <= 0 {
 		t.MaxKeys = MaxKeys
 	}
@@ -52,10 +52,10 @@ func (t Table) withDefaults() Table {
 	return t
 }
 
-// NewLimiter returns a Limiter. Its name appears in the RateLimit fields of a
+// newLimiter returns a Limiter. Its name appears in the RateLimit fields of a
 // refusal.
-func NewLimiter(name string, rates []webhook.Rate, table Table) *Limiter {
-	l := &Limiter{name: name}
+func newLimiter(name string, rates []webhook.Rate, table table) *limiter {
+	l := &limiter{name: name}
 	for _, rate := range rates {
 		if rate.N <= 0 || rate.Per <= 0 {
 			continue
@@ -72,8 +72,8 @@ func NewLimiter(name string, rates []webhook.Rate, table Table) *Limiter {
 	return l
 }
 
-// Reservation is a place that was taken. The zero Reservation is none.
-type Reservation struct {
+// reservation is a place that was taken. The zero Reservation is none.
+type reservation struct {
 	limits limits
 	key    string
 	at     time.Time
@@ -106,45 +106,45 @@ func (r Refusal) Header() http.Header {
 
 // Take uses up one place of a key, or says how long to wait. Nothing is used
 // up by a refusal.
-func (l *Limiter) Take(key string) (Reservation, Refusal) {
+func (l *limiter) Take(key string) (reservation, Refusal) {
 	now := time.Now()
 	for i, limit := range l.limits {
 		if limit.take(key) {
 			continue
 		}
-		Reservation{limits: l.limits[:i], key: key, at: now}.Cancel()
+		reservation{limits: l.limits[:i], key: key, at: now}.Cancel()
 		refusal := l.refusal(key, now)
 		if !refusal.Refused() {
 			// The moment has passed between the two questions.
 			refusal = Refusal{Wait: time.Second, Name: l.name, Rate: limit.rate}
 		}
-		return Reservation{}, refusal
+		return reservation{}, refusal
 	}
-	return Reservation{limits: l.limits, key: key, at: now}, Refusal{}
+	return reservation{limits: l.limits, key: key, at: now}, Refusal{}
 }
 
-// Count uses up one place of a key even where none is left.
-func (l *Limiter) Count(key string) {
+// count uses up one place of a key even where none is left.
+func (l *limiter) count(key string) {
 	now := time.Now()
 	for _, limit := range l.limits {
 		limit.counter.add(key, now, 1)
 	}
 }
 
-// Check says whether a key has a place left, without using it up.
-func (l *Limiter) Check(key string) Refusal {
+// check says whether a key has a place left, without using it up.
+func (l *limiter) check(key string) Refusal {
 	return l.refusal(key, time.Now())
 }
 
 // Cancel returns a place that turned out not to be used.
-func (t Reservation) Cancel() {
+func (t reservation) Cancel() {
 	for _, limit := range t.limits {
 		limit.counter.takeBack(t.key, t.at)
 	}
 }
 
 // refusal returns the strictest refusal of all rates.
-func (l *Limiter) refusal(key string, now time.Time) Refusal {
+func (l *limiter) refusal(key string, now time.Time) Refusal {
 	var strictest Refusal
 	for _, limit := range l.limits {
 		if wait := limit.wait(key, now); wait > strictest.Wait {

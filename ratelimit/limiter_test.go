@@ -18,7 +18,7 @@ func TestWhoeverWaitsAsToldIsLetIn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			rate := webhook.Rate{N: 1 + random.IntN(60), Per: windows[random.IntN(len(windows))]}
-			limiter := NewLimiter("test", []webhook.Rate{rate}, Table{})
+			limiter := newLimiter("test", []webhook.Rate{rate}, table{})
 			pass(time.Duration(random.Int64N(int64(rate.Per))))
 			refused := 0
 			for range 40 * rate.N {
@@ -40,7 +40,7 @@ func TestWhoeverWaitsAsToldIsLetIn(t *testing.T) {
 }
 
 // checkWait waits as told: one second less is too early, as told is enough.
-func checkWait(t *testing.T, limiter *Limiter, rate webhook.Rate, refusal Refusal) {
+func checkWait(t *testing.T, limiter *limiter, rate webhook.Rate, refusal Refusal) {
 	t.Helper()
 	about := fmt.Sprintf("%s, told to wait %s", rate, refusal.Wait)
 	if refusal.Wait%time.Second != 0 || refusal.Wait < time.Second || refusal.Wait > rate.Per+time.Second {
@@ -48,7 +48,7 @@ func checkWait(t *testing.T, limiter *Limiter, rate webhook.Rate, refusal Refusa
 	}
 	if refusal.Wait > time.Second {
 		pass(refusal.Wait - time.Second)
-		if again := limiter.Check("k"); again.Wait != time.Second {
+		if again := limiter.check("k"); again.Wait != time.Second {
 			t.Fatalf("%s: a second earlier told to wait %s", about, again.Wait)
 		}
 		pass(time.Second)
@@ -70,7 +70,7 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 2))
 			rate := webhook.Rate{N: 1 + random.IntN(30), Per: time.Minute}
-			limiter := NewLimiter("test", []webhook.Rate{rate}, Table{Marks: 64})
+			limiter := newLimiter("test", []webhook.Rate{rate}, table{Marks: 64})
 			start := time.Now()
 			var taken []time.Time
 			for time.Since(start) < 20*rate.Per {
@@ -100,7 +100,7 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 func TestASteadySenderOverTheLimitGetsTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const windows = 10
-		limiter := NewLimiter("test", []webhook.Rate{{N: 120, Per: time.Minute}}, Table{Marks: 64})
+		limiter := newLimiter("test", []webhook.Rate{{N: 120, Per: time.Minute}}, table{Marks: 64})
 		taken := 0
 		for range windows * 240 {
 			if _, refusal := limiter.Take("k"); !refusal.Refused() {
@@ -120,7 +120,7 @@ func TestARefusalByOneRateUsesUpNoOther(t *testing.T) {
 		{{N: 3, Per: time.Hour}, {N: 2, Per: time.Second}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			limiter := NewLimiter("test", rates, Table{})
+			limiter := newLimiter("test", rates, table{})
 			refused := 0
 			for range 10 {
 				if _, refusal := limiter.Take("k"); refusal.Refused() {

@@ -7,9 +7,9 @@ import (
 	"weir/webhook"
 )
 
-// RepeatFactor is how many times as many repeats as new events a source may
+// repeatFactor is how many times as many repeats as new events a source may
 // bring: a repeat costs less, and refusing one makes a sender try for longer.
-const RepeatFactor = 10
+const repeatFactor = 10
 
 // Source is the allowance of one source.
 type Source struct {
@@ -40,15 +40,15 @@ type Sources struct {
 
 type allowances struct {
 	per     Per
-	fresh   *Limiter
-	repeats *Limiter
+	fresh   *limiter
+	repeats *limiter
 }
 
 // NewSources returns the allowances of the sources by name.
 func NewSources(byName map[string]Source) *Sources {
 	s := &Sources{byName: map[string]allowances{}}
 	for name, source := range byName {
-		table := Table{MaxKeys: 1, WhenFull: ShareOne, Marks: 64}
+		table := table{MaxKeys: 1, WhenFull: shareOne, Marks: 64}
 		if source.Per == PerCaller {
 			// Unsigned senders beyond the table share one allowance: their
 			// addresses cost them nothing.
@@ -56,8 +56,8 @@ func NewSources(byName map[string]Source) *Sources {
 		}
 		s.byName[name] = allowances{
 			per:     source.Per,
-			fresh:   NewLimiter("events", source.Rates, table),
-			repeats: NewLimiter("repeats", times(source.Rates, RepeatFactor), table),
+			fresh:   newLimiter("events", source.Rates, table),
+			repeats: newLimiter("repeats", times(source.Rates, repeatFactor), table),
 		}
 	}
 	return s

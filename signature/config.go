@@ -14,17 +14,17 @@ import (
 
 // The bounds and defaults of a [Config].
 const (
-	// DefaultTolerance is how far a signed timestamp may be from now, both
+	// defaultTolerance is how far a signed timestamp may be from now, both
 	// ways, where the configuration says nothing.
-	DefaultTolerance = 5 * time.Minute
-	// DefaultMaxBody bounds an inflated body, in bytes, where the
+	defaultTolerance = 5 * time.Minute
+	// defaultMaxBody bounds an inflated body, in bytes, where the
 	// configuration says nothing.
-	DefaultMaxBody = 1 << 20
-	// MaxKey is the longest key in bytes that is kept as it is. See
+	defaultMaxBody = 1 << 20
+	// maxKey is the longest key in bytes that is kept as it is. See
 	// [Verdict.Key].
-	MaxKey = 256
-	// MaxChallenge is the longest challenge in bytes that is answered.
-	MaxChallenge = 4096
+	maxKey = 256
+	// maxChallenge is the longest challenge in bytes that is answered.
+	maxChallenge = 4096
 )
 
 // The values of [Config.SignedBody].
@@ -141,10 +141,10 @@ func New(config Config) (*Verifier, error) {
 
 func (c Config) withDefaults() Config {
 	if c.Tolerance == 0 {
-		c.Tolerance = DefaultTolerance
+		c.Tolerance = defaultTolerance
 	}
 	if c.MaxBody == 0 {
-		c.MaxBody = DefaultMaxBody
+		c.MaxBody = defaultMaxBody
 	}
 	if c.SignedBody == "" {
 		c.SignedBody = SignedWire

@@ -51,7 +51,7 @@ func byReading(method string) bool { return method == http.MethodGet || method =
 
 // echo answers with the challenge of the query.
 func echo(values []string) (Verdict, bool) {
-	if len(values) != 1 || values[0] == "" || len(values[0]) > MaxChallenge {
+	if len(values) != 1 || values[0] == "" || len(values[0]) > maxChallenge {
 		return refusedHandshake(webhook.ResultMalformed, http.StatusBadRequest, "no usable challenge in the query"), true
 	}
 	return answered(plain(http.StatusOK, values[0])), true
@@ -123,7 +123,7 @@ func slackChallenge(_ *Verifier, in *input, _ int) *Challenge {
 // plainOrNone echoes a challenge within bounds; without one the request is an
 // ordinary event.
 func plainOrNone(challenge string) *Challenge {
-	if challenge == "" || len(challenge) > MaxChallenge {
+	if challenge == "" || len(challenge) > maxChallenge {
 		return nil
 	}
 	return plain(http.StatusOK, challenge)
@@ -136,7 +136,7 @@ func zoomChallenge(v *Verifier, in *input, place int) *Challenge {
 		return nil
 	}
 	token := jsonText(in.json(), "payload.plainToken")
-	if token == "" || len(token) > MaxChallenge {
+	if token == "" || len(token) > maxChallenge {
 		return nil
 	}
 	mac := hmac.New(sha256.New, v.secretAt(place).key)
@@ -265,7 +265,7 @@ func openHandshake(v *Verifier, r Request) (Verdict, bool) {
 			_, refused = v.prove(in, time.Time{})
 		}
 		value := r.Header.Get(oktaChallenge)
-		if refused != nil || len(value) > MaxChallenge {
+		if refused != nil || len(value) > maxChallenge {
 			return refusedHandshake(webhook.ResultBadSignature, http.StatusUnauthorized, "not verified"), true
 		}
 		return answered(jsonAnswer(map[string]string{"verification": value})), true
@@ -285,7 +285,7 @@ func openChallenge(v *Verifier, in *input, place int) *Challenge {
 	if answer := graphChallenge(v, in, place); answer != nil {
 		return answer
 	}
-	if len(in.Body) > 4*MaxChallenge {
+	if len(in.Body) > 4*maxChallenge {
 		return nil
 	}
 	if code := eventGridCode(in.json()); code != "" {
@@ -297,7 +297,7 @@ func openChallenge(v *Verifier, in *input, place int) *Challenge {
 	}
 	for name, value := range members {
 		name = strings.ToLower(name)
-		if value != "" && len(value) <= MaxChallenge && (strings.Contains(name, "challenge") || strings.HasPrefix(name, "verification")) {
+		if value != "" && len(value) <= maxChallenge && (strings.Contains(name, "challenge") || strings.HasPrefix(name, "verification")) {
 			return jsonAnswer(members)
 		}
 	}
@@ -311,7 +311,7 @@ func eventGridCode(body []byte) string {
 		return ""
 	}
 	code := jsonText(body, "0.data.validationCode")
-	if len(code) > MaxChallenge {
+	if len(code) > maxChallenge {
 		return ""
 	}
 	return code

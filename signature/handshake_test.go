@@ -67,7 +67,7 @@ func TestSignedHandshakes(t *testing.T) {
 }
 
 func TestWhatLooksLikeAHandshakeAndIsNone(t *testing.T) {
-	long := strings.Repeat("c", MaxChallenge+1)
+	long := strings.Repeat("c", maxChallenge+1)
 	for name, c := range map[string]struct {
 		scheme, body string
 		headers      map[string]string
@@ -126,7 +126,7 @@ func TestGraphValidationComesAfterTheToken(t *testing.T) {
 }
 
 func TestHandshakesByOtherMethods(t *testing.T) {
-	long := strings.Repeat("c", MaxChallenge+1)
+	long := strings.Repeat("c", maxChallenge+1)
 	meta := "/hooks/meta?hub.mode=subscribe&hub.verify_token=v-token&hub.challenge="
 	for name, c := range map[string]struct {
 		scheme, method, target string
@@ -214,7 +214,7 @@ func FuzzHandshake(f *testing.F) {
 			if answered != (got.Challenge != nil) {
 				t.Fatalf("answered %v with %+v", answered, got.Challenge)
 			}
-			if answered && len(got.Challenge.Body) > MaxChallenge {
+			if answered && len(got.Challenge.Body) > maxChallenge {
 				t.Errorf("an answer of %d bytes", len(got.Challenge.Body))
 			}
 			if answered && strings.ContainsAny(got.Challenge.Header.Get("Webhook-Allowed-Origin"), "\r\n\x00") {
@@ -271,7 +271,7 @@ func TestHandshakesOfSendersWithoutAScheme(t *testing.T) {
 		`{"challenge":7}`:                    "",
 		`{"id":"c-1"}`:                       "",
 		`[]`:                                 "",
-		`{"challenge":"` + strings.Repeat("c", MaxChallenge+1) + `"}`: "",
+		`{"challenge":"` + strings.Repeat("c", maxChallenge+1) + `"}`: "",
 	} {
 		for _, scheme := range []string{"hmac", "token", "basic", "none"} {
 			got := newVerifier(t, testConfig(scheme)).Verify(signedBodyOf(t, scheme, body), testNow)

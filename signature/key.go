@@ -232,7 +232,7 @@ func isPlain(text string) bool {
 
 // bounded replaces a key that is too long or not plain text by its digest.
 func bounded(key string) string {
-	if len(key) <= MaxKey && isPlain(key) {
+	if len(key) <= maxKey && isPlain(key) {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))

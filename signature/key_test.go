@@ -110,7 +110,7 @@ func TestKeyFallbacks(t *testing.T) {
 			}
 			definition, _ := find(c.scheme)
 			v := &Verifier{scheme: definition, keys: definition.keys}
-			key, from := v.key(&input{Request: Request{Header: header, Body: []byte(c.body)}, maxBody: DefaultMaxBody})
+			key, from := v.key(&input{Request: Request{Header: header, Body: []byte(c.body)}, maxBody: defaultMaxBody})
 			if c.from == "body" {
 				c.key = bodyDigest("", []byte(c.body))
 			}
@@ -206,7 +206,7 @@ func TestDoubledSignatureAndTimestampAreMalformed(t *testing.T) {
 
 func TestLongAndOddKeysAreReplacedByADigest(t *testing.T) {
 	for key, same := range map[string]bool{
-		strings.Repeat("k", MaxKey): true, strings.Repeat("k", MaxKey+1): false,
+		strings.Repeat("k", maxKey): true, strings.Repeat("k", maxKey+1): false,
 		"Grüße": true, "a\nb": false, "a\x00": false, "\xff": false, "a\u0085b": false, "a b/c%": true,
 	} {
 		got := bounded(key)
@@ -299,7 +299,7 @@ func FuzzKey(f *testing.F) {
 		for _, s := range schemes() {
 			v := &Verifier{scheme: s, keys: s.keys}
 			key, from := v.key(in)
-			if len(key) > MaxKey || !utf8.ValidString(key) || (key == "") != (from == "") {
+			if len(key) > maxKey || !utf8.ValidString(key) || (key == "") != (from == "") {
 				t.Errorf("%s: key %q from %q", s.name, key, from)
 			}
 		}

@@ -364,8 +364,8 @@ func TestATimeExactlyAtTheToleranceIsAccepted(t *testing.T) {
 	v := newVerifier(t, testConfig("stripe"))
 	r := signSample(t, v)
 	for off, want := range map[time.Duration]webhook.Result{
-		DefaultTolerance: webhook.ResultAccepted, -DefaultTolerance: webhook.ResultAccepted,
-		DefaultTolerance + 1: webhook.ResultStale, -DefaultTolerance - 1: webhook.ResultStale,
+		defaultTolerance: webhook.ResultAccepted, -defaultTolerance: webhook.ResultAccepted,
+		defaultTolerance + 1: webhook.ResultStale, -defaultTolerance - 1: webhook.ResultStale,
 	} {
 		if got := v.Verify(r, testNow.Add(off)); got.Result != want {
 			t.Errorf("%v off: %s, want %s", off, got.Result, want)

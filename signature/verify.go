@@ -34,7 +34,7 @@ type Verdict struct {
 	// of any header in it. Empty when the request is accepted.
 	Reason string
 	// Key is the sender's own id for the event, read after verification.
-	// Empty when the sender gives none. A key that is longer than [MaxKey]
+	// Empty when the sender gives none. A key that is longer than [maxKey]
 	// bytes, is not UTF-8 or has control characters is replaced by "sha256:"
 	// and its digest in hex.
 	Key string
