@@ -90,7 +90,7 @@ type Destination struct {
 
 // Hold is why a destination may not be sent to.
 type Hold struct {
-	Basis         webhook.Basis       `json:"basis"`
+	Basis         webhook.Basis      `json:"basis"`
 	Reason        webhook.HoldReason `json:"reason"`
 	Since         time.Time          `json:"since"`
 	Until         time.Time          `json:"until"`
