@@ -33,7 +33,7 @@ demo: build ## build and show what weir does to a storm, in under a minute
 	./weir demo
 
 test: tools cgo ## run all tests, with the race detector and in random order
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on -timeout 20m ./...
 
 # The npm package goes into a folder that is thrown away. Screenshots are kept
 # where BROWSER_SHOTS names a folder.
