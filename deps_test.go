@@ -89,7 +89,7 @@ var walls = []wall{
 	{"github.com/coreos/go-systemd", nil, []string{"weir"}, "sockets come from the real environment, which only main sees"},
 	{"weir/store/sqlite", nil, aboveConfig, "only the service and backup name an engine"},
 	{"weir/handler", nil, above, "packages are connected in service"},
-	{"weir/ratelimit", nil, above, "packages are connected in service"},
+	{"weir/ratelimit", nil, slices.Concat(above, []string{"weir/config"}), "packages are connected in service"},
 	{"weir/dashboard", nil, above, "packages are connected in service"},
 	{"weir/outbound", nil, slices.Concat(above, []string{"weir/config"}), "outbound reads answers and dispatch decides; service brings them together"},
 	{"weir/dispatch", nil, above, "outbound reads answers and dispatch decides; service brings them together"},
