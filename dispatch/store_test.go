@@ -28,6 +28,8 @@ type ledger struct {
 	// damaged are events whose bodies have changed on the disk.
 	damaged map[webhook.ID]bool
 	seq     uint64
+	// slow says how long a record takes to be stored; nil is no time.
+	slow func(webhook.Record) time.Duration
 	// inFlightLog outlives a crash; nil for none.
 	inFlightLog dispatch.InFlightLog
 }
@@ -129,6 +131,9 @@ func (p *process) save(d webhook.Destination) error {
 }
 
 func (p *process) Record(_ context.Context, r webhook.Record) error {
+	if p.slow != nil {
+		<-time.After(p.slow(r))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead.Load() {

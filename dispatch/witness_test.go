@@ -88,6 +88,30 @@ func poisonous(t *testing.T, l *ledger, fault webhook.Answer, gap time.Duration)
 	}
 }
 
+// TestWhatIsSetAsideStaysAside: the record of the refused delivery is still on its
+// way to the store when another answer shows that it is refused alone.
+func TestWhatIsSetAsideStaysAside(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *ledger) {
+		bad := l.accept(1, "app")
+		l.slow = func(r webhook.Record) time.Duration {
+			if r.Delivery.EventID == bad {
+				return 2 * time.Second
+			}
+			return 0
+		}
+		downstream := &poison{fault: faults()[403], ids: map[webhook.ID]bool{bad: true}}
+		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
+		defer r.end(t, time.Second)
+		<-time.After(100 * time.Millisecond)
+		l.accept(1, "app")
+		r.Wake("app")
+		<-time.After(time.Minute)
+		if d := l.delivery(bad, "app"); d.Refusals != 1 || d.Attempts != 1 || !d.NextAttemptAt.After(time.Now().Add(3*time.Minute)) {
+			t.Errorf("the refused one is %+v", d)
+		}
+	})
+}
+
 // TestAFaultOfTheDestinationIsHeldByTwoWitnesses: 401 for all of twenty.
 func TestAFaultOfTheDestinationIsHeldByTwoWitnesses(t *testing.T) {
 	for status, fault := range faults() {
