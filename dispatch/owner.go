@@ -75,6 +75,9 @@ type owner struct {
 	// possiblySent counts the first sends after a crash that may be repeats,
 	// where the in-flight log cannot tell which they are.
 	possiblySent possiblySent
+	// changing counts, for deliveries of this destination, the records on their
+	// way to the store that change them beside their own delivery.
+	changing map[webhook.ID]int
 	// committing are the deliveries whose records are on their way to the
 	// store, each with a channel that is closed when its record is there.
 	committing map[deliveryKey]chan struct{}
@@ -97,8 +100,9 @@ func newOwner(ctx context.Context, c Config, route Route) (*owner, error) {
 		chance: c.Chance, log: c.Log, observe: c.Observe,
 		created: time.Now(),
 		wake:    make(chan struct{}, 1),
-		claimed: map[webhook.ID]struct{}{}, committing: map[deliveryKey]chan struct{}{},
-		dueAgain: map[*owner]time.Time{},
+		claimed: map[webhook.ID]struct{}{}, changing: map[webhook.ID]int{},
+		committing: map[deliveryKey]chan struct{}{},
+		dueAgain:   map[*owner]time.Time{},
 	}
 	o.backlogs = []*backlog{newBacklog(o)}
 	now := webhook.Ceil(time.Now())
@@ -350,12 +354,19 @@ func (o *owner) inFlight() []webhook.ID {
 	return ids
 }
 
-// isClaimed reports whether a delivery is in flight.
+// isClaimed reports whether a delivery must not be sent now: it is in flight, or
+// is being changed.
 func (o *owner) isClaimed(id webhook.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.isClaimedLocked(id)
+}
+
+// isClaimedLocked is isClaimed for whoever holds mu. A delivery that another
+// answer changes is not sent before the change is in the store.
+func (o *owner) isClaimedLocked(id webhook.ID) bool {
 	_, out := o.claimed[id]
-	return out
+	return out || o.changing[id] > 0
 }
 
 // notClaimed drops the deliveries whose requests are out.
@@ -364,7 +375,7 @@ func (o *owner) notClaimed(list []webhook.Delivery) []webhook.Delivery {
 	defer o.mu.Unlock()
 	kept := list[:0]
 	for _, delivery := range list {
-		if _, out := o.claimed[delivery.EventID]; !out {
+		if !o.isClaimedLocked(delivery.EventID) {
 			kept = append(kept, delivery)
 		}
 	}

@@ -53,22 +53,39 @@ type deliveryKey struct {
 
 // inOrderLocked returns what a record has to wait for, and what to call when it
 // is committed: a change to another delivery must follow that delivery's own
-// record, which was decided before and would undo it. What is waited for was
-// decided earlier, so that no two records wait for each other. The caller holds
-// mu.
+// record, which was decided before and would undo it, and be there before that
+// delivery is sent again. What is waited for was decided earlier, so that no two
+// records wait for each other. The caller holds mu.
 func (o *owner) inOrderLocked(record webhook.Record) (earlier []<-chan struct{}, committed func()) {
-	for _, revision := range slices.Concat(record.Aside, record.Reopen) {
+	revisions := slices.Concat(record.Aside, record.Reopen)
+	for _, revision := range revisions {
 		if done, on := o.committing[deliveryKey{revision.EventID, revision.Destination}]; on {
 			earlier = append(earlier, done)
 		}
 	}
+	o.markChangingLocked(revisions, 1)
 	key, done := deliveryKey{record.Delivery.EventID, record.Delivery.Destination}, make(chan struct{})
 	o.committing[key] = done
 	return earlier, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		o.markChangingLocked(revisions, -1)
 		delete(o.committing, key)
 		close(done)
+	}
+}
+
+// markChangingLocked adds n to the count of changes to the deliveries of this
+// destination among some. A borrowed one belongs to its own owner, which sends
+// nothing while it is held. The caller holds mu.
+func (o *owner) markChangingLocked(revisions []webhook.Revision, n int) {
+	for _, revision := range revisions {
+		if revision.Destination != o.policy.Name {
+			continue
+		}
+		if o.changing[revision.EventID] += n; o.changing[revision.EventID] == 0 {
+			delete(o.changing, revision.EventID)
+		}
 	}
 }
 

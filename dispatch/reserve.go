@@ -78,7 +78,7 @@ func (o *owner) refuse(ctx context.Context, d webhook.Delivery, reason webhook.D
 func (o *owner) claim(id webhook.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, out := o.claimed[id]; out {
+	if o.isClaimedLocked(id) {
 		return false
 	}
 	o.claimed[id] = struct{}{}
