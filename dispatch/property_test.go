@@ -344,8 +344,9 @@ func TestNoPayloadStopsTheOthers(t *testing.T) {
 func mixed(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 11))
 	l, p := newLedger(t), policy("app")
+	lag := lockedChance(rand.New(rand.NewPCG(seed, 12)))
 	sink := record(func(_ int, job webhook.Job) (webhook.Answer, time.Duration) {
-		return natureOf(job.Event.ID), time.Duration(random.Int64N(int64(50 * time.Millisecond)))
+		return natureOf(job.Event.ID), time.Duration(lag() * float64(50*time.Millisecond))
 	})
 	clean := dispatch.AfterStop
 	live := func(life time.Duration) {

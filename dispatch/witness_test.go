@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,10 +27,20 @@ func faults() map[int]webhook.Answer {
 // poison answers some events with a fault, and takes all others.
 type poison struct {
 	fault webhook.Answer
+	mu    sync.Mutex // guards ids
 	ids   map[webhook.ID]bool
 }
 
+// refuse says whether an event is refused from now on.
+func (p *poison) refuse(id webhook.ID, is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids[id] = is
+}
+
 func (p *poison) reply(_ int, job webhook.Job) (webhook.Answer, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.ids[job.Event.ID] {
 		return p.fault, 5 * time.Millisecond
 	}
@@ -59,7 +70,7 @@ func poisonous(t *testing.T, l *ledger, fault webhook.Answer, gap time.Duration)
 		id := l.accept(1, "app")
 		if i < 2 {
 			bad = append(bad, id)
-			downstream.ids[id] = true
+			downstream.refuse(id, true)
 		}
 		r.Wake("app")
 		<-time.After(gap)
@@ -155,7 +166,7 @@ func TestALonePayloadIsPresumedUntilAnotherArrives(t *testing.T) {
 		downstream := &poison{fault: faults()[403], ids: map[webhook.ID]bool{}}
 		sink := record(downstream.reply)
 		first := l.accept(1, "app")
-		downstream.ids[first] = true
+		downstream.refuse(first, true)
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), sink))
 		<-time.After(time.Minute)
 		r.kill()
@@ -262,7 +273,7 @@ func TestAKindThatIsAlwaysRejectedHoldsOnce(t *testing.T) {
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
 		defer r.end(t, time.Second)
 		for range 10 {
-			downstream.ids[l.accept(1, "app")] = true
+			downstream.refuse(l.accept(1, "app"), true)
 		}
 		r.Wake("app")
 		<-time.After(10 * time.Second)
@@ -326,7 +337,7 @@ func TestOneAgedAnswerNeverLocksTheDestination(t *testing.T) {
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
 		defer r.end(t, time.Second)
 		old := l.accept(1, "app")
-		downstream.ids[old] = true
+		downstream.refuse(old, true)
 		r.Wake("app")
 		for n := range 77 {
 			<-time.After(28 * time.Second)
@@ -338,7 +349,7 @@ func TestOneAgedAnswerNeverLocksTheDestination(t *testing.T) {
 		if d := l.delivery(old, "app"); len(s.Destination.Holds) > 0 || d.State != webhook.Pending || d.Detail == "" {
 			t.Errorf("holds %+v, the old one %+v", s.Destination.Holds, d)
 		}
-		delete(downstream.ids, old) // its signature is renewed
+		downstream.refuse(old, false) // its signature is renewed
 		until(t, 7*time.Hour, func() bool { return l.delivery(old, "app").State == webhook.Delivered })
 	})
 }
@@ -350,7 +361,7 @@ func TestASurePoisonKeepsNoHoldAlive(t *testing.T) {
 		downstream := &poison{fault: webhook.Answer{Outcome: webhook.OutcomeAuth, Status: 403}, ids: map[webhook.ID]bool{}}
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
 		defer r.end(t, time.Second)
-		downstream.ids[l.accept(1, "app")] = true
+		downstream.refuse(l.accept(1, "app"), true)
 		r.Wake("app")
 		<-time.After(time.Minute)
 		for range 40 {
