@@ -82,6 +82,9 @@ func (w *watched) told(within time.Duration, count int) string {
 			if len(got) > count {
 				w.t.Errorf("%d messages, want %d: %q", len(got), count, got)
 			}
+			if count == 0 {
+				return ""
+			}
 			return got[len(got)-1]
 		}
 		if time.Since(begun) > within {
@@ -111,8 +114,8 @@ func TestAPersonIsToldOfAHoldAndOfItsEnd(t *testing.T) {
 	inWatched(t, 401, func(w *watched) {
 		stop := w.begin()
 		w.send("a", 100)
+		w.send("b", 101) // another payload is the second witness
 		wants(w.t, w.told(time.Minute, 1), "weir: destination default is held: auth, it answered 401", "one delivery tests it, from 20")
-		w.send("b", 100)
 		<-time.After(10 * time.Minute)
 		w.told(0, 1) // what stands is told once
 		w.sink.status.Store(200)
@@ -137,11 +140,31 @@ func TestAPersonIsToldOfAHoldAndOfItsEnd(t *testing.T) {
 	})
 }
 
+// TestAPersonIsToldOfAHoldThatFindsNoWitness: with a single delivery nobody knows
+// whether it or the destination is at fault, and nothing goes on.
+func TestAPersonIsToldOfAHoldThatFindsNoWitness(t *testing.T) {
+	inWatched(t, 401, func(w *watched) {
+		stop := w.begin("WEIR_STALL_AFTER=10m")
+		w.send("a", 100)
+		<-time.After(9 * time.Minute)
+		w.told(0, 0)
+		wants(w.t, w.told(2*time.Minute, 1), "weir: destination default is held: auth, it answered 401")
+		if status := w.status("/healthz/delivery"); status != http.StatusServiceUnavailable {
+			w.t.Errorf("the monitor of deliveries says %d", status)
+		}
+		w.sink.status.Store(200)
+		w.send("b", 101) // an arriving event is its witness at once
+		wants(w.t, w.told(time.Minute, 2), "weir: over after ", ": destination default was held: auth")
+		stop()
+	})
+}
+
 // TestARestartTellsNothingTwice: the hold is in the store; its end is news.
 func TestARestartTellsNothingTwice(t *testing.T) {
 	inWatched(t, 410, func(w *watched) {
 		stop := w.begin()
 		w.send("a", 100)
+		w.send("b", 101)
 		wants(w.t, w.told(time.Minute, 1), "gone", "until an operator resumes it")
 		stop()
 		stop = w.begin()

@@ -45,7 +45,7 @@ func (svc *Service) flowTo(ctx context.Context, name string, now time.Time) []st
 		return []string{fmt.Sprintf("destination %s: unknown", name)}
 	}
 	var reasons []string
-	for _, hold := range status.Destination.NeedsOperator() {
+	for _, hold := range svc.needPerson(status.Destination, now) {
 		reasons = append(reasons, fmt.Sprintf("destination %s: held for %s", name, hold.Reason))
 	}
 	queue, err := svc.store.Queue(ctx, name, now)

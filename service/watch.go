@@ -88,13 +88,26 @@ func (svc *Service) holdsForPerson(now time.Time) []alert.Active {
 		if err != nil {
 			continue
 		}
-		for _, hold := range status.Destination.NeedsOperator() {
+		for _, hold := range svc.needPerson(status.Destination, now) {
 			if hold.Reason != webhook.HoldPaused {
 				list = append(list, alert.Active{
 					Condition: alert.Condition{Kind: alert.Hold, Subject: name + " " + string(hold.Reason)},
 					Text:      holdText(name, hold), Since: hold.Since,
 				})
 			}
+		}
+	}
+	return list
+}
+
+// needPerson returns the holds that need a person: those that say so, and those
+// that are only presumed and have found no second witness for WEIR_STALL_AFTER. A
+// destination with one delivery a day must not be stopped in silence.
+func (svc *Service) needPerson(d webhook.Destination, now time.Time) []webhook.Hold {
+	list := d.NeedsOperator()
+	for _, hold := range d.Holds {
+		if hold.Basis == webhook.BasisPresumed && !hold.NeedsOperator && now.Sub(hold.Since) >= time.Duration(svc.settings.StallAfter) {
+			list = append(list, hold)
 		}
 	}
 	return list
