@@ -266,19 +266,25 @@ func TestB46AnAnswerWithoutEndCostsAlmostNothing(t *testing.T) {
 	}
 }
 
+// TestB46AHeadOfAMegabyteIsAFault, unless the status before it says that the
+// delivery was taken.
 func TestB46AHeadOfAMegabyteIsAFault(t *testing.T) {
 	t.Parallel()
 	sink := newDownstream(t, func(w http.ResponseWriter, _ *http.Request, a arrival) {
+		if a.number > 2 {
+			return
+		}
+		for i := range 1024 {
+			w.Header().Set(fmt.Sprint("X-Long-", i), strings.Repeat("h", 1024))
+		}
 		if a.number == 1 {
-			for i := range 1024 {
-				w.Header().Set(fmt.Sprint("X-Long-", i), strings.Repeat("h", 1024))
-			}
+			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
 	s := started(t, sink.url, "WEIR_DESTINATION_DEFAULT_BACKOFF=50ms")
 	d := s.awaitState(s.send("k", "{}"), "delivered")
-	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "network" || !d.Attempts[0].Spent {
-		t.Errorf("attempts %+v, want a recorded fault first", d.Attempts)
+	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "network" || !d.Attempts[0].Spent || d.Attempts[1].Status != 200 {
+		t.Errorf("attempts %+v, want a recorded fault, then the status", d.Attempts)
 	}
 }
 

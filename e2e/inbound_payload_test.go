@@ -180,14 +180,15 @@ func TestB11TheSameIDFromTwoSourcesIsTwoEvents(t *testing.T) {
 }
 
 // TestSendIsTakenForEveryScheme: the command and the service are both the
-// program itself.
+// program itself. SendGrid's secret is a public key, with which nobody signs.
 func TestSendIsTakenForEveryScheme(t *testing.T) {
 	t.Parallel()
+	schemes := slices.DeleteFunc(config.SchemeNames(), func(name string) bool { return name == "sendgrid" })
 	sink := newDownstream(t, answers(200))
-	s := started(t, sink.url, append(sourcesOf(config.SchemeNames()...), "WEIR_SOURCE_META_VERIFY_TOKEN=shown")...)
+	s := started(t, sink.url, append(sourcesOf(schemes...), "WEIR_SOURCE_META_VERIFY_TOKEN=shown")...)
 	s.settings["WEIR_URL"] = "http://" + s.address
 	var calls sync.WaitGroup
-	for _, scheme := range config.SchemeNames() {
+	for _, scheme := range schemes {
 		command := s.command("send", scheme)
 		calls.Go(func() {
 			out, err := command.CombinedOutput()
@@ -195,8 +196,8 @@ func TestSendIsTakenForEveryScheme(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if got := len(sink.seen()); got != len(config.SchemeNames()) {
-		t.Errorf("%d deliveries for %d schemes", got, len(config.SchemeNames()))
+	if got := len(sink.seen()); got != len(schemes) {
+		t.Errorf("%d deliveries for %d schemes", got, len(schemes))
 	}
 }
 
