@@ -38,6 +38,15 @@ func (p *poison) refuse(id webhook.ID, is bool) {
 	p.ids[id] = is
 }
 
+// acceptRefused stores an event that is refused from its first request on.
+func (p *poison) acceptRefused(l *ledger) webhook.ID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := l.accept(1, "app")
+	p.ids[id] = true
+	return id
+}
+
 func (p *poison) reply(_ int, job webhook.Job) (webhook.Answer, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,10 +76,10 @@ func poisonous(t *testing.T, l *ledger, fault webhook.Answer, gap time.Duration)
 	defer r.end(t, time.Second)
 	var bad []webhook.ID
 	for i := range 10 {
-		id := l.accept(1, "app")
 		if i < 2 {
-			bad = append(bad, id)
-			downstream.refuse(id, true)
+			bad = append(bad, downstream.acceptRefused(l))
+		} else {
+			l.accept(1, "app")
 		}
 		r.Wake("app")
 		<-time.After(gap)
@@ -273,7 +282,7 @@ func TestAKindThatIsAlwaysRejectedHoldsOnce(t *testing.T) {
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
 		defer r.end(t, time.Second)
 		for range 10 {
-			downstream.refuse(l.accept(1, "app"), true)
+			downstream.acceptRefused(l)
 		}
 		r.Wake("app")
 		<-time.After(10 * time.Second)
@@ -361,7 +370,7 @@ func TestASurePoisonKeepsNoHoldAlive(t *testing.T) {
 		downstream := &poison{fault: webhook.Answer{Outcome: webhook.OutcomeAuth, Status: 403}, ids: map[webhook.ID]bool{}}
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
 		defer r.end(t, time.Second)
-		downstream.refuse(l.accept(1, "app"), true)
+		downstream.acceptRefused(l)
 		r.Wake("app")
 		<-time.After(time.Minute)
 		for range 40 {
