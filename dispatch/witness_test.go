@@ -345,8 +345,7 @@ func TestOneAgedAnswerNeverLocksTheDestination(t *testing.T) {
 		downstream := &poison{fault: stale, ids: map[webhook.ID]bool{}}
 		r := start(t, l, dispatch.AfterStop, route(policy("app"), record(downstream.reply)))
 		defer r.end(t, time.Second)
-		old := l.accept(1, "app")
-		downstream.refuse(old, true)
+		old := downstream.acceptRefused(l)
 		r.Wake("app")
 		for n := range 77 {
 			<-time.After(28 * time.Second)
