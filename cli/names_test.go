@@ -88,7 +88,7 @@ func TestRedeliverCountsWhatCanBeSentAgain(t *testing.T) {
 	says(t, out, "matching deliveries: 2", "dry run; add --yes to redeliver")
 }
 
-// What waits is not "pending again": it is told what it waits for.
+// What waits is not "pending again": it is due, and told what it waits for still.
 func TestRedeliverOfWhatWaitsSaysSo(t *testing.T) {
 	s := serveFor(t, alwaysAnswers(flaky.Answer{Status: http.StatusUnauthorized}))
 	if _, err := s.call(t, "send", "github"); err != nil {
@@ -98,13 +98,13 @@ func TestRedeliverOfWhatWaitsSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, out, "to default is pending already, and is left so: waits for auth (it rejects weir's credentials)")
+	says(t, out, "to default waits no longer for its own time: waits for auth (it rejects weir's credentials)")
 	for _, filter := range []string{"state=pending", "waiting_for=auth"} {
 		out, err = s.call(t, "redeliver", "--yes", "--filter", filter)
 		if err != nil {
 			t.Fatal(err)
 		}
-		says(t, out, "matching deliveries: 1", "they are pending already: nothing is to be sent again")
+		says(t, out, "matching deliveries: 1", "1 wait no longer for their own time")
 	}
 }
 

@@ -26,7 +26,7 @@ type redeliverCmd struct {
 
 // Help is shown by "weir help redeliver".
 func (redeliverCmd) Help() string {
-	return `Sends the same event id and the same bytes, with a fresh allowance of attempts and a fresh age. The gates of the destination keep the pace.
+	return `Sends the same event id and the same bytes, with a fresh allowance of attempts and a fresh age. The gates of the destination keep the pace. What is pending already is made due, and keeps its allowance.
 
 Examples:
 
@@ -95,17 +95,14 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// one makes one delivery pending again. Nothing happens to one that is pending:
-// then that is said, and what it waits for.
+// one makes one delivery pending again. One that is pending is due from then on:
+// that is said, and what it waits for all the same.
 func (c *redeliverCmd) one(ctx context.Context, api *client.Client, out io.Writer) error {
 	e, d, err := findDelivery(ctx, api, c.ID, c.Destination)
 	if err != nil {
 		return err
 	}
-	if d.State == webhook.Pending && !c.JSON {
-		_, err := fmt.Fprintf(out, "%s to %s is pending already, and is left so: %s\n", e.ID, c.Destination, standing(d, time.Now()))
-		return err
-	}
+	waited := d.State == webhook.Pending
 	var changed kept[client.Delivery]
 	err = api.Post(ctx, deliveryPath(e.ID, c.Destination, "redeliver"), map[string]bool{"force": c.Force}, &changed)
 	if err != nil {
@@ -114,15 +111,22 @@ func (c *redeliverCmd) one(ctx context.Context, api *client.Client, out io.Write
 	if c.JSON {
 		return printJSON(out, changed)
 	}
+	if waited {
+		if e, d, err = findDelivery(ctx, api, c.ID, c.Destination); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s to %s waits no longer for its own time: %s\n", e.ID, c.Destination, standing(d, time.Now()))
+		return err
+	}
 	_, err = fmt.Fprintf(out, "%s to %s is %s again; weir status %s shows its delivery\n", e.ID, c.Destination, changed.value.State, e.ID)
 	return err
 }
 
 // bulkAsk and bulkAnswer are the bodies of POST /v1/redeliver.
 type bulkAsk struct {
-	Filter map[string]string `json:"filter"`
-	DryRun bool              `json:"dry_run"`
-	Force  bool              `json:"force"`
+	Filter filter `json:"filter"`
+	DryRun bool   `json:"dry_run"`
+	Force  bool   `json:"force"`
 }
 
 type bulkAnswer struct {
@@ -149,8 +153,6 @@ func (c *redeliverCmd) many(ctx context.Context, api *client.Client, out io.Writ
 	sendable := count.Matched - count.Skipped
 	switch {
 	case count.Matched == 0:
-	case c.Filter.pending():
-		fmt.Fprintln(say, "they are pending already: nothing is to be sent again")
 	case sendable == 0 && !count.More:
 		fmt.Fprintln(say, "none can be sent again: delivered or too large, they need --force")
 	default:
@@ -172,7 +174,8 @@ func (c *redeliverCmd) many(ctx context.Context, api *client.Client, out io.Writ
 	return count.Matched, nil
 }
 
-// pending reports whether the filter selects what is pending.
+// pending reports whether the filter selects what is pending: a redelivery leaves
+// it so, and only makes it due.
 func (f filter) pending() bool {
 	return f["state"] == string(webhook.Pending) || f["waiting_for"] != ""
 }
@@ -185,6 +188,10 @@ func redeliverAll(ctx context.Context, api *client.Client, say io.Writer, ask bu
 			return err
 		}
 		sum.Matched, sum.Redelivered, sum.Skipped, sum.More = sum.Matched+done.Matched, sum.Redelivered+done.Redelivered, sum.Skipped+done.Skipped, done.More
+		if ask.Filter.pending() {
+			fmt.Fprintf(say, "%d wait no longer for their own time\n", sum.Redelivered)
+			return nil // the same would match again; weir resume is for all of them
+		}
 		fmt.Fprintf(say, "%d are pending again, %d were skipped by their state\n", sum.Redelivered, done.Skipped)
 		// Without progress the same would match forever.
 		if !done.More || done.Redelivered == 0 {

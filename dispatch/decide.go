@@ -34,12 +34,7 @@ type Sent struct {
 // attempt, the delivery's new state and the destination's new gates.
 func Decide(in Sent, chance Chance) webhook.Record {
 	in.Answer.At = webhook.Ceil(in.Answer.At)
-	row := rowOf(in.Answer.Outcome)
-	if weigh(in) == alone {
-		row.Hold, row.Fate, row.Vote, row.Spends = "", Alone, Abstain, false
-	} else if weigh(in) != sure {
-		row.Fate, row.Spends = Wait, false
-	}
+	row := rowFor(in)
 	to := in.To
 	if !in.Answer.Internal && !in.Answer.Cut {
 		to = decideDestination(in, row, chance)
@@ -50,7 +45,7 @@ func Decide(in Sent, chance Chance) webhook.Record {
 	}
 	delivery := decideDelivery(in, row, chance)
 	line := history(in, delivery)
-	line.NextAttemptAt = expected(in, row, to, delivery)
+	line.NextAttemptAt = expected(in, to, delivery)
 	return webhook.Record{
 		Attempt:  line,
 		Delivery: delivery,
@@ -59,6 +54,22 @@ func Decide(in Sent, chance Chance) webhook.Record {
 		Reopen:   reopened(in, to),
 		Verdict:  verdict(in),
 	}
+}
+
+// rowFor returns the row of the table as it applies to one answer.
+func rowFor(in Sent) Row {
+	row := rowOf(in.Answer.Outcome)
+	switch w := weigh(in); {
+	case w == alone:
+		row.Hold, row.Fate, row.Vote, row.Spends = "", Alone, Abstain, false
+	case w != sure:
+		row.Fate, row.Spends = Wait, false
+	case in.Answer.Raced && in.Number <= in.Policy.MaxAttempts:
+		// A kept connection that ended in that moment is nobody's failure. Who
+		// ends every one of them meets the bound of attempts all the same.
+		row.Vote, row.Spends, row.Throttles = Abstain, false, false
+	}
+	return row
 }
 
 // spends applies the rules of the table's column: probes, requests that weir
@@ -91,24 +102,17 @@ func history(in Sent, delivery webhook.Delivery) *webhook.Attempt {
 }
 
 // expected is when the next attempt could go as things stand after this answer:
-// the delivery's own time, or the end of the hold that the answer has begun.
-// Zero when there is none, or when only a person can bring it about.
-func expected(in Sent, row Row, to webhook.Destination, d webhook.Delivery) time.Time {
+// what [Waiting] says of it. Zero when there is none, or when only a person can
+// bring it about.
+func expected(in Sent, to webhook.Destination, d webhook.Delivery) time.Time {
 	if d.State != webhook.Pending {
 		return time.Time{}
 	}
-	reason := row.Hold
-	if row.Vote == Failure {
-		reason = webhook.HoldRetryAfter
-	}
-	h, held := to.Hold(reason)
-	switch {
-	case !held || in.Answer.Cut:
+	if in.Answer.Cut {
 		return d.NextAttemptAt
-	case h.Until.IsZero():
-		return time.Time{}
 	}
-	return webhook.Later(h.Until, d.NextAttemptAt)
+	_, at := Waiting(webhook.Status{Destination: to, Policy: in.Policy}, d, in.Answer.At)
+	return at
 }
 
 // decideDelivery is the delivery's side of the table. A wait that belongs to the
@@ -188,7 +192,7 @@ func decideDestination(in Sent, row Row, chance Chance) webhook.Destination {
 		to = clearSuspicion(to)
 	}
 	if row.Fate == Done {
-		return release(in, settleRefusals(in, trust(to, in.Delivery.EventID)))
+		return holdFarPace(in, release(in, settleRefusals(in, trust(to, in.Delivery.EventID))), chance)
 	}
 	to = rearm(in, row, to)
 	switch weigh(in) {
@@ -367,6 +371,21 @@ func throttle(in Sent, row Row, to webhook.Destination) webhook.Destination {
 		}
 	}
 	return to
+}
+
+// holdFarPace turns a pace that outlasts MAX_HOLD, or what waits for it, into a
+// hold: somebody has to know, and a probe asks whether it is true.
+func holdFarPace(in Sent, to webhook.Destination, chance Chance) webhook.Destination {
+	until := to.Pace.NotBefore
+	if until.Sub(in.Answer.At) <= min(in.Policy.MaxHold, in.Policy.MaxAge) {
+		return to
+	}
+	to.Pace.NotBefore = time.Time{}
+	to = hold(to, in, webhook.Hold{Reason: webhook.HoldQuota}, chance)
+	h, _ := to.Hold(webhook.HoldQuota)
+	h.NeedsOperator = true
+	h.Evidence.Note = "it takes no more requests before " + until.UTC().Format(time.RFC3339) + ", it says; what waits may expire before that"
+	return to.WithHold(h)
 }
 
 // pace takes over what the headers say about the room that is left. It only

@@ -23,6 +23,7 @@ type Queue interface {
 	Due(ctx context.Context, query webhook.DueQuery) (webhook.DueList, error)
 	Load(ctx context.Context, event webhook.ID, destination string) (webhook.Event, webhook.Delivery, error)
 	Expire(ctx context.Context, query webhook.ExpireQuery) (webhook.Expired, error)
+	Advance(ctx context.Context, query webhook.AdvanceQuery) (int, error)
 }
 
 // Ledger keeps what happened. See package store for what it guarantees.
@@ -190,16 +191,21 @@ func (d *Dispatcher) Pause(ctx context.Context, name string) error {
 }
 
 // Resume clears every hold of a destination, its breaker, and the pace that its
-// headers have set: a header that is wrong must not stop it for days. Windows
-// stay: they bound requests whatever the operator wishes.
+// headers have set: a header that is wrong must not stop it for days. What waits
+// in backoff is due. Windows stay: they bound requests whatever the operator
+// wishes.
 func (d *Dispatcher) Resume(ctx context.Context, name string) error {
 	now := time.Now()
-	return d.change(ctx, name, func(dest webhook.Destination) webhook.Destination {
+	err := d.change(ctx, name, func(dest webhook.Destination) webhook.Destination {
 		dest.Holds, dest.Breaker, dest.Misdirected = nil, webhook.Breaker{}, 0
 		dest.Suspicion, dest.Doubted, dest.Refusals = webhook.Suspicion{}, nil, webhook.Refusals{}
 		dest.Pace, dest.RampFrom = webhook.Pace{}, webhook.Ceil(now)
 		return dest
 	})
+	if err == nil {
+		d.byName[name].release(ask{backoffs: true, firsts: true})
+	}
+	return err
 }
 
 // change applies an operator's change and commits it before it returns.

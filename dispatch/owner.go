@@ -57,6 +57,10 @@ type owner struct {
 	// These belong to the loop.
 	backlogs   []*backlog // its own first, then those that it may borrow from
 	nextExpiry time.Time
+	// clock is the time at the last turn; until graceUntil after created
+	// nothing expires.
+	clock      reading
+	graceUntil time.Duration
 	attempts   sync.WaitGroup
 
 	// mu guards the rest; it is never held across a call into another package.
@@ -81,6 +85,8 @@ type owner struct {
 	// committing are the deliveries whose records are on their way to the
 	// store, each with a channel that is closed when its record is there.
 	committing map[deliveryKey]chan struct{}
+	// asked is what of the waiting deliveries is to become due.
+	asked ask
 	// changed says that queues must be read again; dueAgain says for the
 	// source of each backlog when a delivery that goes on falls due.
 	changed  bool
@@ -181,7 +187,12 @@ func (o *owner) sleep(ctx context.Context, until time.Time) {
 // only a hint can bring more work.
 func (o *owner) turn(ctx, hard context.Context) (time.Time, error) {
 	o.noteTurn()
+	o.readClock()
 	if err := o.failure(); err != nil {
+		return time.Time{}, err
+	}
+	more, err := o.advance(ctx)
+	if err != nil {
 		return time.Time{}, err
 	}
 	if o.takeHints() {
@@ -199,6 +210,9 @@ func (o *owner) turn(ctx, hard context.Context) (time.Time, error) {
 			return time.Time{}, err
 		}
 		next = sooner(next, until)
+	}
+	if more {
+		next = time.Now()
 	}
 	return next, nil
 }
@@ -258,6 +272,9 @@ func (o *owner) serve(ctx, hard context.Context, b *backlog) (time.Time, error) 
 // delivery may have.
 func (o *owner) expire(ctx context.Context) (time.Time, error) {
 	now := webhook.Ceil(time.Now())
+	if grace := o.graceUntil - time.Since(o.created); grace > 0 {
+		return now.Add(grace), nil
+	}
 	if !o.nextExpiry.IsZero() && now.Before(o.nextExpiry) {
 		return o.nextExpiry, nil
 	}

@@ -34,6 +34,9 @@ func (o *owner) record(ctx context.Context, a attempt, sent Sent, receivedAt tim
 	if len(record.Gates.Holds) > len(before.Holds) || record.Gates.Breaker.Open() && !before.Breaker.Open() {
 		o.wakeUp() // its fallback, too
 	}
+	if opens(before, record.Gates, record.Attempt.At.Add(record.Attempt.Duration)) {
+		o.release(ask{backoffs: true})
+	}
 	if len(record.Aside)+len(record.Reopen) > 0 {
 		for _, b := range o.backlogs { // other deliveries have new times
 			b.source.wakeUp()

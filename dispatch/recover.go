@@ -25,7 +25,7 @@ func TakeOver(d webhook.Destination, p webhook.Policy, now time.Time) webhook.De
 	}
 	d.Sent = refit(d.Sent, p.Rate)
 	d.Retries = d.Retries.WithRate(p.RetryBudget)
-	d = clampFuture(d, now)
+	d = fitToClock(d, now)
 	d.RampFrom = time.Time{}
 	d.Rev++
 	return d

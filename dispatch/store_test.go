@@ -237,3 +237,34 @@ func (p *process) Expire(_ context.Context, q webhook.ExpireQuery) (webhook.Expi
 	}
 	return done, nil
 }
+
+func (p *process) Advance(_ context.Context, q webhook.AdvanceQuery) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed := 0
+	for k, d := range p.deliveries {
+		beyond := q.Backoffs
+		switch {
+		case d.Refusals > 0:
+			beyond = q.Refused
+		case d.Attempts == 0:
+			beyond = q.Firsts
+		}
+		if d.Destination != q.Destination || d.State != webhook.Pending || beyond.IsZero() || !d.NextAttemptAt.After(webhook.Ceil(beyond)) {
+			continue
+		}
+		d.NextAttemptAt = webhook.Ceil(q.Now)
+		p.deliveries[k] = d
+		changed++
+	}
+	return changed, nil
+}
+
+// shift changes a stored delivery.
+func (l *ledger) shift(id webhook.ID, destination string, change func(*webhook.Delivery)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.deliveries[key(id, destination)]
+	change(&d)
+	l.deliveries[key(id, destination)] = d
+}

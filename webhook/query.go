@@ -123,6 +123,20 @@ type ExpireQuery struct {
 	Limit int
 }
 
+// AdvanceQuery asks to make pending deliveries of a destination due whose own
+// next time lies ahead. Each of the three times selects what waits beyond it;
+// zero leaves that kind as it is.
+type AdvanceQuery struct {
+	Destination string
+	// Now is the new next time.
+	Now time.Time
+	// Firsts selects deliveries that were never attempted, Backoffs those that
+	// were, and Refused those that are set aside alone.
+	Firsts, Backoffs, Refused time.Time
+	// Limit bounds how many of each kind are changed in one step.
+	Limit int
+}
+
 // Expired tells what an [ExpireQuery] did.
 type Expired struct {
 	// Count of the deliveries that ended.

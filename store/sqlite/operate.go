@@ -9,7 +9,8 @@ import (
 )
 
 // Redeliver makes a finished delivery pending again, with a fresh allowance and
-// age and its history kept. A pending one stays as it is.
+// age and its history kept. A pending one is due from then on, and otherwise
+// stays as it is.
 //
 // Errors: [webhook.ErrNotFound]; [webhook.ErrState] with the reason, for what
 // was delivered or is too large without Force, and for a payload that retention
@@ -24,8 +25,14 @@ func (s *Store) Redeliver(ctx context.Context, request webhook.Redelivery) error
 
 func (c *writeConn) redeliver(request webhook.Redelivery) error {
 	d, err := c.currentDelivery(request.EventID, request.Destination)
-	if err != nil || d.state == webhook.Pending {
+	if err != nil {
 		return err
+	}
+	if at := millis(request.At); d.state == webhook.Pending {
+		if d.nextAt <= at {
+			return nil
+		}
+		return c.makeDue(d, request.Destination, at)
 	}
 	if !request.Force && d.state == webhook.Delivered {
 		return fmt.Errorf("%w: it was delivered; force sends it again", webhook.ErrState)

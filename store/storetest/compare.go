@@ -162,9 +162,17 @@ func (w *walkers) redeliver() {
 		return
 	}
 	w.must(err)
-	if d.State == webhook.Dead {
-		w.change(d, func(d *webhook.Delivery) { revive(d, w.stored()) })
-	}
+	w.change(d, func(d *webhook.Delivery) {
+		switch {
+		case d.State == webhook.Dead:
+			revive(d, w.stored())
+		case d.NextAttemptAt.After(w.stored()):
+			d.NextAttemptAt = w.stored()
+			if d.AgeFrom.After(w.stored()) {
+				d.AgeFrom = w.stored()
+			}
+		}
+	})
 }
 
 func (w *walkers) cancel() {

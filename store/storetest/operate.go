@@ -124,10 +124,16 @@ var operateCases = []testCase{
 }
 
 // wantRevived checks a delivery after a redelivery that was allowed: what was
-// pending before is untouched, anything else begins afresh.
+// pending before is due, anything else begins afresh.
 func (b *bench) wantRevived(before webhook.Delivery, request webhook.Redelivery) {
 	b.Helper()
 	want := before
+	if want.NextAttemptAt.After(webhook.Ceil(request.At)) {
+		want.NextAttemptAt = webhook.Ceil(request.At)
+		if want.AgeFrom.After(want.NextAttemptAt) {
+			want.AgeFrom = want.NextAttemptAt
+		}
+	}
 	if before.State != webhook.Pending {
 		want = webhook.Delivery{
 			EventID: before.EventID, Source: before.Source, Destination: before.Destination, Size: before.Size,

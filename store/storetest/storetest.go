@@ -51,6 +51,7 @@ type Queue interface {
 	Due(ctx context.Context, query webhook.DueQuery) (webhook.DueList, error)
 	Load(ctx context.Context, event webhook.ID, destination string) (webhook.Event, webhook.Delivery, error)
 	Expire(ctx context.Context, query webhook.ExpireQuery) (webhook.Expired, error)
+	Advance(ctx context.Context, query webhook.AdvanceQuery) (int, error)
 }
 
 // Reader shows single events.
@@ -108,6 +109,7 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 		"Record":   recordCases,
 		"Due":      dueCases,
 		"Expire":   expireCases,
+		"Advance":  advanceCases,
 		"Operate":  operateCases,
 		"Prune":    pruneCases,
 		"Together": togetherCases,
