@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,10 @@ type attempt struct {
 	slot     slot
 	// witnessFor is the event whose refusal it is to confirm or to refute.
 	witnessFor webhook.ID
+	// reserved is when its request was counted, retry whether in the retry
+	// budget too.
+	reserved time.Time
+	retry    bool
 }
 
 // begin claims a delivery, counts its request, and sends it in a goroutine of
@@ -35,7 +40,7 @@ func (o *owner) begin(ctx, hard context.Context, a attempt) (bool, error) {
 		a.source.unclaim(a.delivery.EventID)
 		return false, nil
 	}
-	reserved, ok := o.reserve(a)
+	reserved, ok := o.reserve(&a)
 	if !ok {
 		o.bytes.give(a.delivery.Size)
 		a.source.unclaim(a.delivery.EventID)
@@ -94,7 +99,7 @@ func (o *owner) unclaim(id webhook.ID) {
 
 // reserve counts the request, if the gates still allow it, and returns the
 // state that a probe must save before it leaves.
-func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
+func (o *owner) reserve(a *attempt) (webhook.Destination, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	allowed, _ := o.nextSlotLocked(webhook.Floor(time.Now()))
@@ -104,20 +109,14 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	if gate := Check(o.dest, o.policy, webhook.Floor(time.Now())); gate.Witness && !isWitness(o.dest, a.delivery) {
 		return o.dest, false
 	}
-	now := webhook.Ceil(time.Now())
-	retry := !o.isFirst(a.delivery)
-	if !retry {
-		retry = o.possiblySent.counts(now)
+	a.reserved = time.Now()
+	now := webhook.Ceil(a.reserved)
+	a.retry = !o.isFirst(a.delivery)
+	if !a.retry {
+		a.retry = o.possiblySent.counts(now)
 		o.possiblySent = o.possiblySent.next()
 	}
-	sent := make([]webhook.Window, len(o.dest.Sent))
-	for i, window := range o.dest.Sent {
-		sent[i] = window.Add(now, 1)
-	}
-	o.dest.Sent, o.dest.LastSentAt = sent, now
-	if retry {
-		o.dest.Retries = o.dest.Retries.Add(now, 1)
-	}
+	o.dest = count(o.dest, now, a.retry)
 	if a.slot == probeSlot {
 		o.dest = ReserveProbe(o.dest, now, a.delivery.EventID)
 		o.probing = true
@@ -127,6 +126,75 @@ func (o *owner) reserve(a attempt) (webhook.Destination, bool) {
 	o.unrecorded++
 	o.express.take(a.slot, now)
 	return o.dest, true
+}
+
+// count counts a request in the windows of a destination.
+func count(d webhook.Destination, now time.Time, retry bool) webhook.Destination {
+	sent := make([]webhook.Window, len(d.Sent))
+	for i, window := range d.Sent {
+		sent[i] = window.Add(now, 1)
+	}
+	d.Sent, d.LastSentAt = sent, now
+	if retry {
+		d.Retries = d.Retries.Add(now, 1)
+	}
+	return d
+}
+
+// uncount undoes count.
+func uncount(d webhook.Destination, at time.Time, retry bool) webhook.Destination {
+	sent := make([]webhook.Window, len(d.Sent))
+	for i, window := range d.Sent {
+		sent[i] = window.Remove(at)
+	}
+	d.Sent = sent
+	if retry {
+		d.Retries = d.Retries.Remove(at)
+	}
+	return d
+}
+
+// staleAfter is how long after it was counted a request counts as leaving at that
+// time: the grain of the windows is coarser.
+const staleAfter = 10 * time.Millisecond
+
+// mayLeave is asked as a request is about to leave. One that was counted longer
+// ago, because its connection took long or the process was frozen, is counted
+// anew, or goes back to the gates if they would not let it through any more.
+func (o *owner) mayLeave(a *attempt) bool {
+	now := time.Now()
+	if now.Sub(a.reserved) <= staleAfter && now.Round(0).Sub(a.reserved.Round(0)) <= staleAfter {
+		return true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	given := uncount(o.dest, webhook.Ceil(a.reserved), a.retry)
+	given.Rev++
+	o.dest = given
+	if !admits(given, a, webhook.Floor(now)) {
+		return false
+	}
+	a.reserved = now
+	o.dest = count(given, webhook.Ceil(now), a.retry)
+	return true
+}
+
+// admits reports whether the gates still let a request leave. The pace was kept
+// when it was counted; a probe has its hold behind it, whose next time has moved.
+func admits(d webhook.Destination, a *attempt, now time.Time) bool {
+	if a.slot != probeSlot && (len(d.Holds) > 0 || d.Breaker.Open()) {
+		return false
+	}
+	windows := d.Sent
+	if a.retry {
+		windows = append(slices.Clone(windows), d.Retries)
+	}
+	for _, window := range windows {
+		if window.Next(now).After(now) {
+			return false
+		}
+	}
+	return true
 }
 
 // isFirst reports whether the next request for a delivery is its first ever: it

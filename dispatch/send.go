@@ -48,10 +48,18 @@ func (o *owner) send(hard context.Context, a attempt) {
 		o.notLoaded(a, err)
 		return
 	}
-	job := webhook.Job{Event: event, Delivery: delivery, Number: o.number(delivery)}
+	job := webhook.Job{
+		Event: event, Delivery: delivery, Number: o.number(delivery),
+		MayLeave: func() bool { return o.mayLeave(&a) },
+	}
 	o.inFlightLog.Begin(job.Event.ID, delivery.Destination, job.Number)
 	at := time.Now()
 	answer := o.call(hard, job)
+	if answer.Unsent {
+		o.inFlightLog.End(job.Event.ID, delivery.Destination)
+		o.abandon(a)
+		return
+	}
 	after := o.record(hard, a, Sent{
 		Delivery: delivery, Policy: o.policy, Probe: a.slot == probeSlot, WitnessFor: a.witnessFor, Body: binary.BigEndian.Uint64(event.SHA256[:]),
 		Number: job.Number, At: at, Answer: answer,

@@ -189,6 +189,7 @@ func (c *Client) Send(ctx context.Context, job webhook.Job) webhook.Answer {
 	if response.Err != nil && ctx.Err() != nil {
 		answer.Cut = true
 	}
+	answer.Unsent = response.unsent
 	if answer.Status == http.StatusMisdirectedRequest {
 		// The connection was made for another authority (RFC 9110
 		// section 15.5.20): the next attempt begins with a new one.
@@ -248,9 +249,12 @@ func (c *Client) exchange(ctx context.Context, job webhook.Job, now time.Time) R
 		return Response{Err: fmt.Errorf("building the request: %w", err), Secrets: c.secrets}
 	}
 	for resends := 0; ; resends++ {
-		got, progress, err := c.roundTrip(request, job.Event.Body)
+		got, progress, err := c.roundTrip(request, job)
 		if err == nil {
 			return c.take(got, cancel)
+		}
+		if progress.forbidden.Load() {
+			return Response{Err: errForbidden, unsent: true, Secrets: c.secrets}
 		}
 		again := progress.untouched() && resends < c.config.Concurrency ||
 			unprocessed(err) && resends < maxRefusals
@@ -267,9 +271,10 @@ func (c *Client) exchange(ctx context.Context, job webhook.Job, now time.Time) R
 // (GetBody is nil), because it would re-send what may have been processed. An
 // empty body needs no rewinding, so there a second connection ends the attempt,
 // even where HTTP/2 promises that the first did not count.
-func (c *Client) roundTrip(request *http.Request, body []byte) (*http.Response, *progress, error) {
+func (c *Client) roundTrip(request *http.Request, job webhook.Job) (*http.Response, *progress, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
-	p := &progress{again: func() {}}
+	body := job.Event.Body
+	p := &progress{again: func() {}, mayLeave: job.MayLeave, forbid: func() { cancel(errForbidden) }}
 	if len(body) == 0 {
 		p.again = func() { cancel(errNotResent) }
 	}

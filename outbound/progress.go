@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http/httptrace"
 	"strconv"
@@ -41,6 +42,11 @@ type progress struct {
 	conn atomic.Pointer[countedConn]
 	// again is called when net/http itself turns to a further connection.
 	again func()
+	// mayLeave is asked before the first byte is written; forbidden says that it
+	// said no, and forbid ends the request then.
+	mayLeave  func() bool
+	forbidden atomic.Bool
+	forbid    func()
 }
 
 // watch returns a context whose request reports to p.
@@ -74,7 +80,8 @@ func (p *progress) got(info httptrace.GotConnInfo) {
 	conn := info.Conn
 	if secure, ok := conn.(*tls.Conn); ok {
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {
-			return // shared with other requests: bytes tell nothing
+			p.leaves() // shared with other requests: bytes tell nothing
+			return
 		}
 		conn = secure.NetConn()
 	}
@@ -83,10 +90,25 @@ func (p *progress) got(info httptrace.GotConnInfo) {
 		plain.expect()
 		p.conn.Store(plain)
 	}
-	if counted, ok := conn.(*countedConn); ok && info.Reused {
+	counted, ok := conn.(*countedConn)
+	if !ok {
+		return
+	}
+	counted.guard.Store(&guard{p.leaves})
+	if info.Reused {
 		p.before.Store(counted.written.Load())
 		p.used.Store(counted)
 	}
+}
+
+// leaves reports whether the request may leave. What was forbidden once stays so.
+func (p *progress) leaves() bool {
+	if !p.forbidden.Load() && (p.mayLeave == nil || p.mayLeave()) {
+		return true
+	}
+	p.forbidden.Store(true)
+	p.forbid()
+	return false
 }
 
 // untouched reports that the request never reached the server: it was given a
@@ -132,10 +154,18 @@ func unprocessed(err error) bool {
 type countedConn struct {
 	net.Conn
 	written atomic.Int64
+	// guard is asked before the first byte of a request is written.
+	guard atomic.Pointer[guard]
 	mu      sync.Mutex
 	// first is the beginning of what was read since the present request.
 	first []byte
 }
+
+// guard says whether a request may leave.
+type guard struct{ leaves func() bool }
+
+// errForbidden ends a request that the gates have taken back.
+var errForbidden = errors.New("the request was taken back before it left")
 
 // statusLine is how much of an answer tells its status: "HTTP/1.1 200".
 const statusLine = len("HTTP/1.1 200")
@@ -171,6 +201,9 @@ func (c *countedConn) status() int {
 // Write counts before it writes and takes back what was refused: at no time is
 // a byte that may have left not counted.
 func (c *countedConn) Write(p []byte) (int, error) {
+	if g := c.guard.Swap(nil); g != nil && !g.leaves() {
+		return 0, errForbidden
+	}
 	c.written.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
 	c.written.Add(int64(n - len(p)))

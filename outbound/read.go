@@ -14,6 +14,8 @@ type Response struct {
 	Err error
 	// raced says that a kept connection was closed as the request went out.
 	raced bool
+	// unsent says that nothing of the request has left.
+	unsent bool
 	// Status is the HTTP status as it was sent, also where it is invalid.
 	Status int
 	Header http.Header

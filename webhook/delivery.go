@@ -116,6 +116,11 @@ type Job struct {
 	Delivery Delivery
 	// Number of the attempt in the delivery's history, from 1.
 	Number int
+	// MayLeave is asked as the first byte of the request is about to be written:
+	// between the decision to send and that moment a connection has to be made,
+	// and the machine may have stood still. False forbids the request for good.
+	// Nil allows it.
+	MayLeave func() bool
 }
 
 // Attempt is one request that was sent for a delivery, and what came back.

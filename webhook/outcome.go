@@ -124,6 +124,9 @@ type Answer struct {
 	// downstream's. Whether it arrived is not known, so the next attempt
 	// carries the same key.
 	Raced bool
+	// Unsent says that nothing of the request has left, because [Job.MayLeave]
+	// forbade it: there was no attempt.
+	Unsent bool
 	// OwnWait is the least wait of our own where the answer gave no time and
 	// the downstream's documentation does (GitHub's secondary limit: 60 s).
 	OwnWait time.Duration

@@ -1,6 +1,9 @@
 package webhook
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // windowMarks bounds the marks of a [Window]: requests that lie closer
 // together than Per/windowMarks share one.
@@ -42,6 +45,24 @@ func (w Window) Add(now time.Time, n int) Window {
 		marks = append(marks, Mark{First: now, Last: now, N: n})
 	}
 	w.Marks = marks
+	return w
+}
+
+// Remove returns the window without a request that was counted at a time and did
+// not leave. A request that is not remembered any more changes nothing.
+func (w Window) Remove(at time.Time) Window {
+	at = Ceil(at)
+	for i, mark := range w.Marks {
+		if at.Before(mark.First) || at.After(mark.Last) {
+			continue
+		}
+		marks := slices.Clone(w.Marks)
+		if marks[i].N--; marks[i].N <= 0 {
+			marks = slices.Delete(marks, i, i+1)
+		}
+		w.Marks = marks
+		break
+	}
 	return w
 }
 

@@ -83,3 +83,20 @@ func TestNoRateIsNoLimit(t *testing.T) {
 		t.Errorf("window %+v", window)
 	}
 }
+
+// TestARemovedRequestGivesItsRoomBack: exactly that, and only once it was counted.
+func TestARemovedRequestGivesItsRoomBack(t *testing.T) {
+	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	w := webhook.Window{Rate: webhook.Rate{N: 3, Per: time.Minute}}.Add(now, 1).Add(now.Add(10*time.Millisecond), 1).Add(now.Add(30*time.Second), 1)
+	for _, c := range []struct {
+		at   time.Duration
+		left int
+	}{{0, 1}, {10 * time.Millisecond, 1}, {30 * time.Second, 1}, {20 * time.Second, 0}, {-time.Second, 0}} {
+		if left := w.Remove(now.Add(c.at)).Left(now.Add(31 * time.Second)); left != c.left {
+			t.Errorf("after the removal of the one at %s: %d left, want %d", c.at, left, c.left)
+		}
+	}
+	if w.Left(now.Add(31*time.Second)) != 0 {
+		t.Error("the window itself has changed")
+	}
+}
