@@ -156,7 +156,7 @@ type countedConn struct {
 	written atomic.Int64
 	// guard is asked before the first byte of a request is written.
 	guard atomic.Pointer[guard]
-	mu      sync.Mutex
+	mu    sync.Mutex
 	// first is the beginning of what was read since the present request.
 	first []byte
 }
