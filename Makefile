@@ -5,6 +5,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLAYWRIGHT  = playwright-core@1.64.1
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME   ?= 30s
+SOAK       ?= 30m
 BENCH_SECONDS ?= 5
 IMAGE      ?= weir
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -18,7 +19,7 @@ IMAGEFLAGS  = $(if $(filter docker,$(DOCKER)),,--format docker)
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser interop check vet format lint vuln bench fuzz image clean tools cgo
+.PHONY: help build run demo test browser interop check vet format lint vuln bench fuzz soak image clean tools cgo
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ fuzz: cgo ## run each fuzz test for FUZZTIME (default 30s)
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+soak: cgo ## kill, flood and fail for SOAK (default 30m), and count what is lost
+	SOAK=$(SOAK) go test -count=1 -v -run '^TestSoak$$' -timeout 2h ./e2e
 
 image: ## build the container image with docker, podman or buildah
 	@if [ -z "$(DOCKER)" ]; then echo "no docker, podman or buildah answers here" >&2; exit 1; fi
