@@ -21,6 +21,7 @@ import (
 type eventsCmd struct {
 	Source      string         `placeholder:"NAME" help:"Of this source."`
 	Key         string         `placeholder:"KEY" help:"With this id of the sender."`
+	Type        string         `placeholder:"TYPE" help:"Of this type; * stands for any text."`
 	State       *webhook.State `enum:"${states}" placeholder:"STATE" help:"With a delivery in this state: ${enum}."`
 	Destination string         `placeholder:"NAME" help:"With a delivery to this destination."`
 	Since       instant        `placeholder:"TIME" help:"Received from this time on, or since so long ago."`
@@ -63,7 +64,7 @@ func (c *eventsCmd) Run(ctx context.Context, env Env) error {
 func (c *eventsCmd) query() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"source": c.Source, "key": c.Key, "destination": c.Destination, "since": string(c.Since), "until": string(c.Until),
+		"source": c.Source, "key": c.Key, "type": c.Type, "destination": c.Destination, "since": string(c.Since), "until": string(c.Until),
 	} {
 		if value != "" {
 			query.Set(name, value)
@@ -86,13 +87,13 @@ type listing struct {
 	head  bool // is printed
 }
 
-const eventLine = "%-36s  %-20s  %-16s  %-36s  %8s  %s\n"
+const eventLine = "%-36s  %-20s  %-16s  %-24s  %-36s  %8s  %s\n"
 
 // begin prints the head of the table, once. It waits for the first answer, so
 // that it does not stand above an error.
 func (l *listing) begin() {
 	if !l.JSON && !l.head {
-		fmt.Fprintf(l.out, eventLine, "EVENT", "RECEIVED", "SOURCE", "KEY", "BYTES", "DELIVERIES")
+		fmt.Fprintf(l.out, eventLine, "EVENT", "RECEIVED", "SOURCE", "TYPE", "KEY", "BYTES", "DELIVERIES")
 	}
 	l.head = true
 }
@@ -109,7 +110,7 @@ func (l *listing) show(row event) error {
 		key += fmt.Sprintf(" ×%d", e.Duplicates+1)
 	}
 	_, err := fmt.Fprintf(l.out, eventLine, e.ID, e.ReceivedAt.UTC().Format("2006-01-02 15:04:05Z"),
-		e.Source, key, strconv.FormatInt(e.Size, 10), deliveriesOf(e))
+		e.Source, wording.PlainLine(e.Type), key, strconv.FormatInt(e.Size, 10), deliveriesOf(e))
 	return err
 }
 

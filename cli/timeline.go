@@ -71,6 +71,9 @@ func printTimeline(out io.Writer, event client.Event, now time.Time) {
 	} else {
 		fmt.Fprintf(out, "  key       %s (%s)\n", wording.PlainLine(event.Key), event.KeyFrom)
 	}
+	if event.Type != "" {
+		fmt.Fprintf(out, "  type      %s\n", wording.PlainLine(event.Type))
+	}
 	fmt.Fprintf(out, "  received  %s, %d bytes", wording.Moment(event.ReceivedAt, now), event.Size)
 	if event.ContentType != "" {
 		fmt.Fprintf(out, ", %s", wording.PlainLine(event.ContentType))

@@ -41,6 +41,7 @@ func (s Source) SignatureConfig(publicURL webURL) signature.Config {
 		Source:      s.Name,
 		Secrets:     s.Secrets(),
 		Key:         string(s.Key),
+		Type:        string(s.Type),
 		Tolerance:   time.Duration(s.Tolerance),
 		PublicURL:   string(publicURL),
 		SignedBody:  string(s.SignedBody),

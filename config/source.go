@@ -20,6 +20,7 @@ type Source struct {
 	Secret              secret       `split_words:"true" unset:"required, except by none" secret:"true" desc:"secret that is shared with the sender; user:password for basic"`
 	SecretPrevious      secret       `split_words:"true" unset:"–" secret:"true" desc:"previous secret, still accepted while the sender changes to the new one"`
 	Key                 keyPlace     `split_words:"true" unset:"by scheme" desc:"where the sender puts its id of the event: header:NAME, json:path.to.id, body (the digest of the body is the id), none"`
+	Type                typePlace    `split_words:"true" unset:"by scheme" desc:"where the event's type is: header:NAME, json:path.to.type, none"`
 	OnConflict          choice       `split_words:"true" unset:"by scheme" oneof:"reject|keep|ignore" desc:"what to do with the same id and another body: reject answers 422, keep stores it as an event of its own, ignore drops it as a repeat"`
 	Tolerance           Duration     `split_words:"true" default:"5m" min:"1ms" max:"876000h" desc:"how far a signed timestamp may be in the past or in the future"`
 	Rate                Rates        `split_words:"true" default:"3000/1m" desc:"cap of new events; further ones are answered 429. With the scheme none, the cap of each client address"`

@@ -221,6 +221,21 @@ func (k *keyPlace) Decode(value string) error {
 func (keyPlace) kind() string     { return "place" }
 func (k keyPlace) String() string { return string(k) }
 
+// typePlace says where the type of the event is.
+type typePlace string
+
+func (p *typePlace) Decode(value string) error {
+	var place keyPlace
+	if err := place.Decode(value); err != nil || value == "body" {
+		return errors.New("must be header:NAME, json:path.to.type or none")
+	}
+	*p = typePlace(value)
+	return nil
+}
+
+func (typePlace) kind() string     { return "place" }
+func (p typePlace) String() string { return string(p) }
+
 // tokenPlace says where a token is sent.
 type tokenPlace string
 

@@ -135,7 +135,7 @@ func TestNamesOfVariables(t *testing.T) {
 // sample returns a value that the variable takes and that is not its default.
 func sample(v variable) string {
 	byKey := map[string]string{
-		"FALLBACK": "other", "KEY": "body", "TOKEN_IN": "header:X-Token", "HMAC_TEMPLATE": "x{body}", "SCHEME": "stripe",
+		"FALLBACK": "other", "KEY": "body", "_TYPE": "json:a.b", "TOKEN_IN": "header:X-Token", "HMAC_TEMPLATE": "x{body}", "SCHEME": "stripe",
 		"LOG_LEVEL": "warn", "STATUS": "202",
 	}
 	for suffix, value := range byKey {

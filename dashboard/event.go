@@ -14,6 +14,7 @@ import (
 type eventView struct {
 	ID            webhook.ID
 	Source        string
+	Type          string
 	Key           string
 	KeyFrom       string
 	ReceivedAt    moment
@@ -61,7 +62,7 @@ func (d *Dashboard) eventOf(v visit) (webhook.EventDetail, error) {
 func (d *Dashboard) eventView(v visit, detail webhook.EventDetail) eventView {
 	event := detail.Event
 	view := eventView{
-		ID: event.ID, Source: event.Source, Key: clip(event.Key, maxField), KeyFrom: clip(event.KeyFrom, maxField),
+		ID: event.ID, Source: event.Source, Type: event.Type, Key: clip(event.Key, maxField), KeyFrom: clip(event.KeyFrom, maxField),
 		ReceivedAt: v.at(event.ReceivedAt), Size: event.Size, SHA256: hex.EncodeToString(event.SHA256[:]),
 		ContentType: clip(event.Header.Get("Content-Type"), maxField),
 		Duplicates:  event.Duplicates, LastDuplicate: v.at(event.LastDuplicateAt),

@@ -20,6 +20,7 @@ type search struct {
 	// Text is an id or a key.
 	Text        string
 	Source      string
+	Type        string // "*" stands for any text
 	State       string
 	Destination string
 	Since       string
@@ -38,7 +39,7 @@ func readSearch(query url.Values) search {
 		return value
 	}
 	return search{
-		Text: text("q"), Source: text("source"), State: text("state"), Destination: text("destination"),
+		Text: text("q"), Source: text("source"), Type: text("type"), State: text("state"), Destination: text("destination"),
 		Since: text("since"), Until: text("until"), Cursor: text("cursor"),
 	}
 }
@@ -75,7 +76,7 @@ func (s search) query() (webhook.EventQuery, error) {
 		return webhook.EventQuery{}, fault{http.StatusBadRequest, "There is no such state."}
 	}
 	return webhook.EventQuery{
-		Source: s.Source, Key: s.Text, State: state, Destination: s.Destination,
+		Source: s.Source, Key: s.Text, Type: s.Type, State: state, Destination: s.Destination,
 		Since: since, Until: until, After: s.Cursor, Limit: webhook.DefaultPage,
 	}, nil
 }
@@ -84,7 +85,7 @@ func (s search) query() (webhook.EventQuery, error) {
 func (s search) link(cursor string) string {
 	values := url.Values{}
 	for name, value := range map[string]string{
-		"q": s.Text, "source": s.Source, "state": s.State, "destination": s.Destination,
+		"q": s.Text, "source": s.Source, "type": s.Type, "state": s.State, "destination": s.Destination,
 		"since": s.Since, "until": s.Until, "cursor": cursor,
 	} {
 		if value != "" {

@@ -37,7 +37,7 @@ func TestEventIsShownAsDocumented(t *testing.T) {
 	id, _ := webhook.ParseID("01939999-0000-7000-8000-000000000001")
 	h.engine.events = []webhook.EventDetail{{
 		Event: webhook.Event{
-			ID: id, Source: "github", Key: "72d3162e", KeyFrom: "header:X-GitHub-Delivery", ReceivedAt: at,
+			ID: id, Source: "github", Key: "72d3162e", KeyFrom: "header:X-GitHub-Delivery", Type: "issues.opened", ReceivedAt: at,
 			Header: http.Header{"Content-Type": {"application/json"}}, Size: 1234, Duplicates: 2, LastDuplicateAt: at.Add(time.Minute),
 		},
 		Deliveries: []webhook.History{{
@@ -53,7 +53,7 @@ func TestEventIsShownAsDocumented(t *testing.T) {
 	status := h.gates.statuses["app"]
 	status.Gate = webhook.Gate{WaitingFor: webhook.WaitRetryAfter, Until: at.Add(40 * time.Second)}
 	h.gates.statuses["app"] = status
-	want := `{"id":"01939999-0000-7000-8000-000000000001","source":"github","key":"72d3162e","key_from":"header:X-GitHub-Delivery","received_at":"2026-11-30T03:27:11.123Z",` +
+	want := `{"id":"01939999-0000-7000-8000-000000000001","source":"github","key":"72d3162e","key_from":"header:X-GitHub-Delivery","type":"issues.opened","received_at":"2026-11-30T03:27:11.123Z",` +
 		`"size":1234,"sha256":"0000000000000000000000000000000000000000000000000000000000000000","content_type":"application/json","duplicates":2,"last_duplicate_at":"2026-11-30T03:28:11.123Z","conflict_of":null,"body_gone":false,` +
 		`"deliveries":[{"destination":"app","state":"pending","waiting_for":"retry_after","reason":null,"detail":null,"attempt_count":1,"spent":1,"max_attempts":10,` +
 		`"next_attempt_at":"2026-11-30T03:27:51.123Z","expires_at":"2026-12-03T03:27:11.123Z","delivered_at":null,"finished_at":null,` +

@@ -136,7 +136,7 @@ func (f *fields) limit() int {
 }
 
 // eventNames are the names of the query of GET /v1/events.
-var eventNames = []string{"source", "key", "state", "destination", "since", "until", "limit", "cursor"}
+var eventNames = []string{"source", "key", "type", "state", "destination", "since", "until", "limit", "cursor"}
 
 // eventQuery reads the query of GET /v1/events.
 func eventQuery(query string) (webhook.EventQuery, error) {
@@ -144,6 +144,7 @@ func eventQuery(query string) (webhook.EventQuery, error) {
 	q := webhook.EventQuery{
 		Source:      f.text("source"),
 		Key:         f.text("key"),
+		Type:        f.text("type"),
 		State:       oneOf(f, "state", webhook.States()),
 		Destination: f.text("destination"),
 		Since:       f.moment("since"),

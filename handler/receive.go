@@ -224,7 +224,7 @@ func (h *receiver) answerHandshake(r *http.Request, in *intake) outcome {
 // arrival makes the event.
 func (h *receiver) arrival(r *http.Request, in *intake, verdict signature.Verdict, body []byte) webhook.Arrival {
 	event := webhook.Event{
-		Source: in.name, Key: verdict.Key, KeyFrom: verdict.KeyFrom,
+		Source: in.name, Key: verdict.Key, KeyFrom: verdict.KeyFrom, Type: verdict.Type,
 		ReceivedAt: in.arrived.UTC().Truncate(time.Millisecond),
 		Body:       body, Size: int64(len(body)), SHA256: sha256.Sum256(body),
 	}

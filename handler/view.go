@@ -40,6 +40,7 @@ type eventView struct {
 	Source          string         `json:"source"`
 	Key             *string        `json:"key"`
 	KeyFrom         *string        `json:"key_from"`
+	Type            *string        `json:"type"`
 	ReceivedAt      stamp          `json:"received_at"`
 	Size            int64          `json:"size"`
 	SHA256          string         `json:"sha256"`
@@ -127,7 +128,7 @@ func (v *viewer) status(name string) *webhook.Status {
 func (v *viewer) event(detail webhook.EventDetail) eventView {
 	event := detail.Event
 	view := eventView{
-		ID: event.ID, Source: event.Source, Key: orNull(event.Key), KeyFrom: orNull(event.KeyFrom),
+		ID: event.ID, Source: event.Source, Key: orNull(event.Key), KeyFrom: orNull(event.KeyFrom), Type: orNull(event.Type),
 		ReceivedAt: stamp(event.ReceivedAt), Size: event.Size, SHA256: hex.EncodeToString(event.SHA256[:]),
 		ContentType: orNull(event.Header.Get("Content-Type")),
 		Duplicates:  event.Duplicates, LastDuplicateAt: stamp(event.LastDuplicateAt),

@@ -60,6 +60,9 @@ func (c *Client) header(job webhook.Job, now time.Time) http.Header {
 	if job.Event.Key != "" {
 		header.Set("Weir-Key", fieldValue(job.Event.Key))
 	}
+	if job.Event.Type != "" {
+		header.Set("Weir-Type", fieldValue(job.Event.Type))
+	}
 	if header.Get("Idempotency-Key") == "" {
 		header.Set("Idempotency-Key", job.Event.ID.String())
 	}

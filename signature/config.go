@@ -47,6 +47,9 @@ type Config struct {
 	// Key is the setting KEY: "header:NAME", "json:path.to.id", "body",
 	// "none", or empty for the scheme's own.
 	Key string
+	// Type is the setting TYPE: "header:NAME", "json:path.to.type", "none", or
+	// empty for the scheme's own.
+	Type string
 	// Tolerance of signed timestamps, both ways; 0 is [DefaultTolerance].
 	Tolerance time.Duration
 	// SignedBody is [SignedWire] (also when empty) or [SignedDecoded].
@@ -108,6 +111,7 @@ type Verifier struct {
 	proofs  []proof
 	secrets []secret
 	keys    []keyRule
+	types   []keyRule
 	// singles are the headers that may not be doubled.
 	singles  []string
 	signsURL bool
@@ -130,6 +134,7 @@ func New(config Config) (*Verifier, error) {
 	v.all = proofsFor(definition, config, &problems)
 	v.proofs = openable(v.all, v.secrets)
 	v.keys = keysFor(definition, config.Key, &problems)
+	v.types = typesFor(definition, config.Type, &problems)
 	problems = append(problems, v.checkKeys())
 	if err := errors.Join(problems...); err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ func sampleOf(name string) sample {
 			headers: map[string]string{"Linear-Event": "Issue", "Linear-Delivery": "{id}"},
 			body:    `{"action":"create","type":"Issue","webhookTimestamp":{ms}}`,
 		},
-		"hubspot": {body: `[{"eventId":{number},"subscriptionId":1,"occurredAt":{ms},"attemptNumber":0}]`},
+		"hubspot": {body: `[{"eventId":{number},"subscriptionId":1,"subscriptionType":"contact.creation","occurredAt":{ms},"attemptNumber":0}]`},
 		"bitbucket": {
 			headers: map[string]string{"X-Event-Key": "repo:push", "X-Request-UUID": "{id}"},
 			body:    `{"push":{"changes":[]}}`,

@@ -112,6 +112,19 @@ func wantKeys() map[string][2]string {
 	}
 }
 
+// wantTypes are the types of the samples. Senders without one here have no type of
+// their own.
+func wantTypes() map[string]string {
+	return map[string]string{
+		"standard": "sample", "github": "ping", "gitlab": "push", "stripe": "ping", "shopify": "orders/create",
+		"slack": "app_mention", "twilio": "delivered", "discord": "2", "meta": "page", "zoom": "meeting.started",
+		"twitch": "stream.online", "square": "payment.created", "paddle": "transaction.paid", "linear": "Issue",
+		"pagerduty": "incident.triggered", "bitbucket": "repo:push", "gitea": "push", "typeform": "form_response",
+		"intercom": "ping", "telegram": "message", "lemonsqueezy": "order_created", "cloudevents": "sample",
+		"sendgrid": "delivered", "mailgun": "delivered", "hubspot": "contact.creation",
+	}
+}
+
 func TestSchemesAreThoseOfTheContract(t *testing.T) {
 	var want []string
 	for name := range wantKeys() {
@@ -134,7 +147,7 @@ func TestWhatIsSignedVerifiesForEveryScheme(t *testing.T) {
 			if scheme == "none" {
 				place = -1
 			}
-			wanted := Verdict{Result: webhook.ResultAccepted, Key: want[0], KeyFrom: want[1], Secret: place}
+			wanted := Verdict{Result: webhook.ResultAccepted, Key: want[0], KeyFrom: want[1], Type: wantTypes()[scheme], Secret: place}
 			if diff := cmp.Diff(wanted, got); diff != "" {
 				t.Error(diff)
 			}

@@ -41,6 +41,9 @@ type Verdict struct {
 	// KeyFrom says where the key was read: "header:X-GitHub-Delivery",
 	// "json:id", "form:MessageSid", "body"; empty without a key.
 	KeyFrom string
+	// Type is the sender's own word for what has happened: "push". Empty where
+	// there is none of at most 128 bytes of plain text.
+	Type string
 	// Secret is the place of the secret that matched: 0 is the current one.
 	// -1 when none matched, or the scheme has none.
 	Secret int
@@ -123,6 +126,7 @@ func (v *Verifier) Verify(r Request, now time.Time) Verdict {
 	if in.noRoom {
 		return decodeRefusal(errNoRoom).verdict()
 	}
+	verdict.Type = v.eventType(in)
 	if v.scheme.alert != nil {
 		verdict.Alert = v.scheme.alert(in)
 	}

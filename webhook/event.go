@@ -17,7 +17,10 @@ type Event struct {
 	Key string
 	// KeyFrom says where the key was read: "header:X-GitHub-Delivery",
 	// "json:id", "body", or "" without a key.
-	KeyFrom    string
+	KeyFrom string
+	// Type is the sender's own word for what has happened: "push",
+	// "invoice.paid". At most 128 bytes of plain text; empty where there is none.
+	Type       string
 	ReceivedAt time.Time
 	// Header holds what will be forwarded and nothing else: credentials and
 	// hop-by-hop fields are gone before an event is made.

@@ -12,6 +12,8 @@ const (
 type EventQuery struct {
 	Source string
 	Key    string
+	// Type is a pattern over types: "*" stands for any text, also none.
+	Type string
 	// State and Destination select events that have a delivery with both.
 	State       State
 	Destination string

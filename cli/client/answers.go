@@ -24,6 +24,7 @@ type Event struct {
 	Source          string      `json:"source"`
 	Key             string      `json:"key"`
 	KeyFrom         string      `json:"key_from"`
+	Type            string      `json:"type"`
 	ReceivedAt      time.Time   `json:"received_at"`
 	Size            int64       `json:"size"`
 	ContentType     string      `json:"content_type"`

@@ -119,8 +119,8 @@ func (a *arrival) accepted() webhook.Receipt {
 }
 
 const insertEvent = `INSERT INTO events
-	(seq, id, source, key, key_from, received_at, dedupe, size, sha256, conflict_of)
-	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+	(seq, id, source, key, key_from, received_at, dedupe, size, sha256, conflict_of, type)
+	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
 	WHERE NOT EXISTS (SELECT 1 FROM keys WHERE name = +?7) ON CONFLICT DO NOTHING`
 
 const insertPayload = `INSERT INTO payloads (seq, header, body) VALUES (?1, ?2, ?3)`
@@ -133,7 +133,7 @@ func (c *writeConn) insert(a *arrival, dedupe, conflictOf []byte) (bool, error) 
 	e := &a.Event
 	seq := c.nextSeq(a.receivedAt)
 	changed, err := c.exec(insertEvent, seq, e.ID[:], e.Source, e.Key, e.KeyFrom,
-		a.receivedAt, nullable(dedupe), e.Size, e.SHA256[:], nullable(conflictOf))
+		a.receivedAt, nullable(dedupe), e.Size, e.SHA256[:], nullable(conflictOf), e.Type)
 	if err != nil || changed == 0 {
 		return false, err
 	}

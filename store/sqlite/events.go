@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"weir/webhook"
 )
@@ -98,6 +99,7 @@ func (tx readTx) seqs(scans []indexScan) (seqs []int64, rest int64, err error) {
 // eventWalks chooses the indexes that fit the query.
 func (tx readTx) eventScans(query webhook.EventQuery, after cursor, base indexScan) ([]indexScan, error) {
 	if query.State == webhook.Pending || query.State == webhook.Dead {
+		base.filter = ofType(query)
 		if query.Source != "" {
 			base.filter = base.filter.and(`e.source = +?`, query.Source)
 		}
@@ -108,7 +110,7 @@ func (tx readTx) eventScans(query webhook.EventQuery, after cursor, base indexSc
 		base.along = alongSource
 		base.fixed = base.fixed.and(`e.source = +?`, query.Source)
 	}
-	base.filter = hasDelivery(query)
+	base.filter = slices.Concat(hasDelivery(query), ofType(query))
 	return []indexScan{base}, nil
 }
 
@@ -151,7 +153,7 @@ func (s *Store) sources(ctx context.Context) (names []string, err error) {
 // scansByKey finds the events that have the key, and those kept in addition to
 // them.
 func scansByKey(query webhook.EventQuery, base indexScan, owners []int64) []indexScan {
-	base.along, base.seq, base.filter = alongEvents, `e.seq`, hasDelivery(query)
+	base.along, base.seq, base.filter = alongEvents, `e.seq`, slices.Concat(hasDelivery(query), ofType(query))
 	var scans []indexScan
 	for _, seq := range owners {
 		first, kept := base, base
@@ -177,4 +179,15 @@ func hasDelivery(query webhook.EventQuery) conditions {
 		text, args = text+` AND d.destination = +?`, append(args, query.Destination)
 	}
 	return conditions{{text + `)`, args}}
+}
+
+// ofType is the condition that an event has the query's type, none where any
+// will do.
+func ofType(query webhook.EventQuery) conditions {
+	if query.Type == "" {
+		return nil
+	}
+	// What GLOB knows beside the star stands for itself.
+	pattern := strings.NewReplacer("?", "[?]", "[", "[[]").Replace(query.Type)
+	return conditions{}.and(`e.type GLOB +?`, pattern)
 }

@@ -26,7 +26,7 @@ func (b *bodyBytes) Scan(value any) error {
 
 // eventColumns are read by eventRow, from events e and payloads p; the header
 // is null where retention has removed the payload.
-const eventColumns = `e.seq, e.id, e.source, e.key, e.key_from, e.received_at, e.size, e.sha256,
+const eventColumns = `e.seq, e.id, e.source, e.key, e.key_from, e.type, e.received_at, e.size, e.sha256,
 	e.duplicates, e.last_duplicate_at, e.conflict_of, p.header, p.seq IS NULL`
 
 // eventRow is one row of eventColumns.
@@ -43,7 +43,7 @@ type eventRow struct {
 
 func (r *eventRow) dest() []any {
 	e := &r.event
-	return []any{&r.seq, &r.id, &e.Source, &e.Key, &e.KeyFrom, &r.receivedAt, &e.Size, &r.sha256,
+	return []any{&r.seq, &r.id, &e.Source, &e.Key, &e.KeyFrom, &e.Type, &r.receivedAt, &e.Size, &r.sha256,
 		&e.Duplicates, &r.lastDuplicate, &r.conflictOf, &r.header, &e.BodyGone}
 }
 

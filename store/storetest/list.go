@@ -200,6 +200,27 @@ var listCases = []testCase{
 		b.wantKeys(b.eventKeys(webhook.EventQuery{Key: "k", Limit: 1}), "k", "k", "k")
 		b.wantKeys(b.eventKeys(webhook.EventQuery{Key: "k", Source: "github"}), "k", "k", "k")
 	}},
+	{"a type is a pattern in which only the star is special", func(b *bench) {
+		for i, name := range []string{"", "push", "issues.opened", "issues.closed", "a[b]?c", "a*c", "Push"} {
+			a := b.arrival(fmt.Sprint(i), "body")
+			a.Event.Type = name
+			b.accept(a, webhook.ResultAccepted)
+			b.pass(time.Second)
+		}
+		for pattern, want := range map[string][]string{
+			"push": {"1"}, "issues.*": {"3", "2"}, "*.opened": {"2"}, "*": {"6", "5", "4", "3", "2", "1", "0"},
+			"a[b]?c": {"4"}, "a*c": {"5", "4"}, "issues": nil, "[pP]ush": nil, "pus?": nil, "%": nil,
+		} {
+			for _, limit := range []int{1, 50} {
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Type: pattern, Limit: limit}), want...)
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Type: pattern, State: webhook.Pending, Limit: limit}), want...)
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Type: pattern, Source: "github", Limit: limit}), want...)
+			}
+			if len(want) == 1 {
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Type: pattern, Key: want[0]}), want...)
+			}
+		}
+	}},
 	{"items have their deliveries and no histories", func(b *bench) {
 		b.population()
 		page, err := b.Events(b.Context(), webhook.EventQuery{Limit: 2})

@@ -187,7 +187,7 @@ func (b *bench) newID() webhook.ID {
 func (b *bench) arrival(key, body string) webhook.Arrival {
 	return webhook.Arrival{
 		Event: webhook.Event{
-			ID: b.newID(), Source: "github", Key: key, KeyFrom: "header:X-GitHub-Delivery",
+			ID: b.newID(), Source: "github", Key: key, KeyFrom: "header:X-GitHub-Delivery", Type: "push",
 			ReceivedAt: b.now,
 			Header:     map[string][]string{"Content-Type": {"application/json"}},
 			Body:       []byte(body),
