@@ -120,8 +120,8 @@ func TestHelpAndSettingsAreTwoPages(t *testing.T) {
 
 func TestCompletionKnowsCommandsFlagsAndWords(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                          "serve config backup healthcheck status events redeliver cancel pause resume demo flaky send explain version help completion",
-		"re":                        "redeliver resume",
+		"":                          "serve config backup healthcheck status events refusals redeliver cancel pause resume demo flaky send explain version help completion",
+		"re":                        "refusals redeliver resume",
 		"help se":                   "serve send settings",
 		"help --":                   "--env --help --markdown",
 		"completion ":               "bash zsh fish",

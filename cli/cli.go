@@ -80,6 +80,7 @@ type program struct {
 
 	Status    statusCmd    `cmd:"" group:"Watch and repair" help:"Show how the service is, or what happened to an event."`
 	Events    eventsCmd    `cmd:"" group:"Watch and repair" help:"List events; --follow goes on."`
+	Refusals  refusalsCmd  `cmd:"" group:"Watch and repair" help:"Show why webhooks were refused, and what to do."`
 	Redeliver redeliverCmd `cmd:"" group:"Watch and repair" help:"Send dead deliveries again."`
 	Cancel    cancelCmd    `cmd:"" group:"Watch and repair" help:"End a pending delivery."`
 	Pause     pauseCmd     `cmd:"" group:"Watch and repair" help:"Send nothing to a destination until it is resumed."`
@@ -109,7 +110,7 @@ func newParser(ctx context.Context, env Env) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 84}),
 		kong.Writers(env.Stdout, env.Stderr), kong.Bind(env), kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Vars{
-			"states": list(webhook.States()), "scripts": strings.Join(flaky.Names(), ", "), "faults": list(flaky.Faults()),
+			"states": list(webhook.States()), "results": list(webhook.Results()), "scripts": strings.Join(flaky.Names(), ", "), "faults": list(flaky.Faults()),
 		})
 }
 

@@ -46,7 +46,7 @@ func TestAFreezeInABurstBreaksNoRate(t *testing.T) {
 		for at.Sub(times[first]) >= per-slack {
 			first++
 		}
-		if i-first+1 > most {
+		if i-first+1 > most+stopped {
 			t.Fatalf("%d requests within %s, at %s", i-first+1, per, at)
 		}
 	}
@@ -55,5 +55,11 @@ func TestAFreezeInABurstBreaksNoRate(t *testing.T) {
 	}
 }
 
-// slack is what a request may take from the program to the downstream's clock.
-const slack = 50 * time.Millisecond
+const (
+	// slack is what a request may take from the program to the downstream's clock
+	// on a busy machine.
+	slack = 250 * time.Millisecond
+	// stopped requests had passed the last question and were not written yet as the
+	// process was stopped: one for each thread that ran.
+	stopped = 4
+)

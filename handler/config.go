@@ -61,6 +61,8 @@ type Config struct {
 	// Stats counts for /v1/stats and /v1/sources. Whoever sends must report
 	// to [Stats.Attempted].
 	Stats *Stats
+	// Refusals keeps the last refused requests for /v1/refusals.
+	Refusals *Refusals
 
 	// Ready returns nil while events can be accepted. Flow returns the
 	// reasons why work is not flowing.
@@ -257,6 +259,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Refusals == nil {
+		c.Refusals = new(Refusals)
 	}
 	if c.Stats == nil {
 		c.Stats = NewStats()

@@ -31,6 +31,10 @@ type intake struct {
 	// over is set when the client is over its limit of refused requests and
 	// may still verify: the header fields of the 429 for what does not.
 	over http.Header
+	// refusedFor and refusedResult are why a request was refused that is answered
+	// 429, as its client is over the limit.
+	refusedFor    string
+	refusedResult webhook.Result
 	// read is the number of bytes of the body that were kept.
 	read int64
 }
@@ -310,6 +314,7 @@ func (h *receiver) finish(w http.ResponseWriter, r *http.Request, in *intake, ou
 	if countsAgainstClient(out.result) {
 		h.config.Failures.Refused(r.Context())
 		if in.over != nil {
+			in.refusedFor, in.refusedResult = out.reason, out.result
 			throttled := in.throttled()
 			throttled.body = out.body
 			out = throttled

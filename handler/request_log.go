@@ -70,6 +70,7 @@ func (h *receiver) report(r *http.Request, requestID string, in *intake, out out
 		Alert: out.alert,
 	}
 	h.config.Stats.observe(seen)
+	h.noteRefusal(r, requestID, in, out)
 	h.config.Observe(seen)
 	ctx := r.Context()
 	switch out.result {

@@ -110,6 +110,7 @@ func (h *api) operatorPaths(router chi.Router) {
 	router.Get("/destinations/{name}", h.answer(withoutQuery(h.destination)))
 	router.Post("/destinations/{name}/pause", h.answer(h.pause))
 	router.Post("/destinations/{name}/resume", h.answer(h.resume))
+	router.Get("/refusals", h.answer(h.listRefusals))
 	router.Get("/stats", h.answer(h.stats))
 }
 

@@ -337,7 +337,7 @@ func (svc *Service) handlerConfig(ctx context.Context, verifiers map[string]*sig
 		Operator: watchedStore{svc.store, svc}, Destinations: watchedDispatcher{svc.dispatcher, svc},
 		Downstreams: svc.downstreams(), Former: former, Observe: svc.received, Metrics: svc.page,
 		Waiting: dispatch.Waiting,
-		Stats:   svc.stats, Ready: svc.ready, Flow: svc.flow, Log: svc.log,
+		Stats:   svc.stats, Refusals: new(handler.Refusals), Ready: svc.ready, Flow: svc.flow, Log: svc.log,
 		Dashboard: pages,
 	}, nil
 }

@@ -153,3 +153,18 @@ func whyHold(h Hold) string {
 	}
 	return wording.Hold(h.Reason)
 }
+
+// Refused is a request that a source has refused.
+type Refused struct {
+	At      time.Time      `json:"at"`
+	FirstAt time.Time      `json:"first_at"`
+	Source  string         `json:"source"`
+	Result  webhook.Result `json:"result"`
+	Reason  string         `json:"reason"`
+	Remedy  string         `json:"remedy"`
+	Client  string         `json:"client"`
+	Method  string         `json:"method"`
+	Size    int64          `json:"size"`
+	Request string         `json:"request"`
+	Count   int            `json:"count"`
+}
