@@ -22,6 +22,7 @@ type eventsCmd struct {
 	Source      string         `placeholder:"NAME" help:"Of this source."`
 	Key         string         `placeholder:"KEY" help:"With this id of the sender."`
 	Type        string         `placeholder:"TYPE" help:"Of this type; * stands for any text."`
+	Contains    string         `placeholder:"TEXT" help:"With this text in the body."`
 	State       *webhook.State `enum:"${states}" placeholder:"STATE" help:"With a delivery in this state: ${enum}."`
 	Destination string         `placeholder:"NAME" help:"With a delivery to this destination."`
 	Since       instant        `placeholder:"TIME" help:"Received from this time on, or since so long ago."`
@@ -38,6 +39,7 @@ func (eventsCmd) Help() string {
 Examples:
 
     weir events --source github --since 1d --state dead
+    weir events --contains "order 1234"
     weir events --follow --json | jq .key`
 }
 
@@ -64,7 +66,7 @@ func (c *eventsCmd) Run(ctx context.Context, env Env) error {
 func (c *eventsCmd) query() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"source": c.Source, "key": c.Key, "type": c.Type, "destination": c.Destination, "since": string(c.Since), "until": string(c.Until),
+		"source": c.Source, "key": c.Key, "type": c.Type, "contains": c.Contains, "destination": c.Destination, "since": string(c.Since), "until": string(c.Until),
 	} {
 		if value != "" {
 			query.Set(name, value)

@@ -21,6 +21,7 @@ type search struct {
 	Text        string
 	Source      string
 	Type        string // "*" stands for any text
+	Contains    string
 	State       string
 	Destination string
 	Since       string
@@ -39,7 +40,7 @@ func readSearch(query url.Values) search {
 		return value
 	}
 	return search{
-		Text: text("q"), Source: text("source"), Type: text("type"), State: text("state"), Destination: text("destination"),
+		Text: text("q"), Source: text("source"), Type: text("type"), Contains: text("contains"), State: text("state"), Destination: text("destination"),
 		Since: text("since"), Until: text("until"), Cursor: text("cursor"),
 	}
 }
@@ -76,7 +77,7 @@ func (s search) query() (webhook.EventQuery, error) {
 		return webhook.EventQuery{}, fault{http.StatusBadRequest, "There is no such state."}
 	}
 	return webhook.EventQuery{
-		Source: s.Source, Key: s.Text, Type: s.Type, State: state, Destination: s.Destination,
+		Source: s.Source, Key: s.Text, Type: s.Type, Contains: s.Contains[:min(len(s.Contains), webhook.MaxContains)], State: state, Destination: s.Destination,
 		Since: since, Until: until, After: s.Cursor, Limit: webhook.DefaultPage,
 	}, nil
 }
@@ -85,7 +86,7 @@ func (s search) query() (webhook.EventQuery, error) {
 func (s search) link(cursor string) string {
 	values := url.Values{}
 	for name, value := range map[string]string{
-		"q": s.Text, "source": s.Source, "type": s.Type, "state": s.State, "destination": s.Destination,
+		"q": s.Text, "source": s.Source, "type": s.Type, "contains": s.Contains, "state": s.State, "destination": s.Destination,
 		"since": s.Since, "until": s.Until, "cursor": cursor,
 	} {
 		if value != "" {

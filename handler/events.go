@@ -28,7 +28,12 @@ func (h *api) listEvents(r *http.Request) (result, error) {
 	for _, detail := range found.Items {
 		items = append(items, views.event(detail))
 	}
-	return ok(page{Items: items, NextCursor: orNull(found.Next)})
+	answer := page{Items: items, NextCursor: orNull(found.Next)}
+	if !found.SearchedTo.IsZero() {
+		to := stamp(found.SearchedTo)
+		answer.SearchedBackTo = &to
+	}
+	return ok(answer)
 }
 
 // event is GET /v1/events/{id}.

@@ -136,7 +136,7 @@ func (f *fields) limit() int {
 }
 
 // eventNames are the names of the query of GET /v1/events.
-var eventNames = []string{"source", "key", "type", "state", "destination", "since", "until", "limit", "cursor"}
+var eventNames = []string{"source", "key", "type", "contains", "state", "destination", "since", "until", "limit", "cursor"}
 
 // eventQuery reads the query of GET /v1/events.
 func eventQuery(query string) (webhook.EventQuery, error) {
@@ -145,12 +145,16 @@ func eventQuery(query string) (webhook.EventQuery, error) {
 		Source:      f.text("source"),
 		Key:         f.text("key"),
 		Type:        f.text("type"),
+		Contains:    f.text("contains"),
 		State:       oneOf(f, "state", webhook.States()),
 		Destination: f.text("destination"),
 		Since:       f.moment("since"),
 		Until:       f.moment("until"),
 		After:       f.text("cursor"),
 		Limit:       f.limit(),
+	}
+	if len(q.Contains) > webhook.MaxContains {
+		f.fail(fmt.Sprintf("contains may be at most %d bytes", webhook.MaxContains))
 	}
 	return q, f.err
 }

@@ -32,6 +32,9 @@ func orNull[T comparable](value T) *T {
 type page struct {
 	Items      any     `json:"items"`
 	NextCursor *string `json:"next_cursor"`
+	// SearchedBackTo is how far a page has looked that is not full and not the
+	// last one.
+	SearchedBackTo *stamp `json:"searched_back_to,omitempty"`
 }
 
 // eventView is an event as clients see it.

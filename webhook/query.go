@@ -14,6 +14,9 @@ type EventQuery struct {
 	Key    string
 	// Type is a pattern over types: "*" stands for any text, also none.
 	Type string
+	// Contains is text that the body has, byte for byte; at most [MaxContains]
+	// bytes.
+	Contains string
 	// State and Destination select events that have a delivery with both.
 	State       State
 	Destination string
@@ -26,9 +29,15 @@ type EventQuery struct {
 	Limit int
 }
 
+// MaxContains bounds what may be looked for in bodies, in bytes.
+const MaxContains = 256
+
 // EventPage is one page of events, with their deliveries and without bodies.
 type EventPage struct {
-	Items []EventDetail
+	// SearchedTo is the time of receipt down to which a page that is not full has
+	// looked; zero where it has looked at all that there is.
+	SearchedTo time.Time
+	Items      []EventDetail
 	// Next is the cursor of the next page; empty at the end.
 	Next string
 }

@@ -42,7 +42,7 @@ func (s *Store) Events(ctx context.Context, query webhook.EventQuery) (webhook.E
 // the events that have it.
 func (tx readTx) eventPage(query webhook.EventQuery, after cursor, owners []int64) (webhook.EventPage, error) {
 	limit := pageLimit(query.Limit)
-	base := indexScan{within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
+	base := indexScan{bodies: query.Contains != "", within: newSpan(query.Since, query.Until).below(after.seq), limit: limit + 1}
 	if query.Key != "" {
 		return tx.eventsOf(scansByKey(query, base, owners), limit)
 	}
@@ -65,6 +65,9 @@ func (tx readTx) eventsOf(scans []indexScan, limit int) (webhook.EventPage, erro
 	var page webhook.EventPage
 	if rest > 0 {
 		page.Next = cursor{seq: rest}.text(eventList)
+		if len(seqs) < limit {
+			page.SearchedTo = timeOfSeq(rest)
+		}
 	}
 	page.Items = make([]webhook.EventDetail, len(seqs))
 	for i, seq := range seqs {
@@ -99,7 +102,7 @@ func (tx readTx) seqs(scans []indexScan) (seqs []int64, rest int64, err error) {
 // eventWalks chooses the indexes that fit the query.
 func (tx readTx) eventScans(query webhook.EventQuery, after cursor, base indexScan) ([]indexScan, error) {
 	if query.State == webhook.Pending || query.State == webhook.Dead {
-		base.filter = ofType(query)
+		base.filter = ofContent(query)
 		if query.Source != "" {
 			base.filter = base.filter.and(`e.source = +?`, query.Source)
 		}
@@ -110,7 +113,7 @@ func (tx readTx) eventScans(query webhook.EventQuery, after cursor, base indexSc
 		base.along = alongSource
 		base.fixed = base.fixed.and(`e.source = +?`, query.Source)
 	}
-	base.filter = slices.Concat(hasDelivery(query), ofType(query))
+	base.filter = slices.Concat(hasDelivery(query), ofContent(query))
 	return []indexScan{base}, nil
 }
 
@@ -153,7 +156,7 @@ func (s *Store) sources(ctx context.Context) (names []string, err error) {
 // scansByKey finds the events that have the key, and those kept in addition to
 // them.
 func scansByKey(query webhook.EventQuery, base indexScan, owners []int64) []indexScan {
-	base.along, base.seq, base.filter = alongEvents, `e.seq`, slices.Concat(hasDelivery(query), ofType(query))
+	base.along, base.seq, base.filter = alongEvents, `e.seq`, slices.Concat(hasDelivery(query), ofContent(query))
 	var scans []indexScan
 	for _, seq := range owners {
 		first, kept := base, base
@@ -179,6 +182,16 @@ func hasDelivery(query webhook.EventQuery) conditions {
 		text, args = text+` AND d.destination = +?`, append(args, query.Destination)
 	}
 	return conditions{{text + `)`, args}}
+}
+
+// ofContent is the condition that an event has the query's type, and its body the
+// query's text.
+func ofContent(query webhook.EventQuery) conditions {
+	list := ofType(query)
+	if query.Contains != "" {
+		list = list.and(`EXISTS (SELECT 1 FROM payloads p WHERE p.seq = e.seq AND instr(p.body, +?) > 0)`, []byte(query.Contains))
+	}
+	return list
 }
 
 // ofType is the condition that an event has the query's type, none where any

@@ -15,6 +15,13 @@ import (
 // index. A page that has used it up is short and has a cursor to go on with.
 const scanBudget = 100_000
 
+// A page that looks into bodies looks at no more than so many, and at so many bytes
+// of them: about a tenth of a second, whatever is looked for.
+const (
+	bodyBudget  = 10_000
+	bytesBudget = 8 << 20
+)
+
 // span is a range of seqs: from (inclusive) to (exclusive).
 type span struct{ from, to int64 }
 
@@ -76,6 +83,8 @@ type indexScan struct {
 	fixed, filter conditions
 	within        span
 	limit         int
+	// bodies says that the filter looks into bodies.
+	bodies bool
 	// ties orders what has the same seq.
 	ties string
 }
@@ -100,6 +109,13 @@ func (tx readTx) bounded(w indexScan) (indexScan, int64, error) {
 	where, args := w.fixed.and(w.seq+` >= ?`, w.within.from).and(w.seq+` < ?`, w.within.to).clause()
 	text := fmt.Sprintf(`SELECT %s FROM %s%s ORDER BY %s DESC LIMIT 1 OFFSET %d`,
 		w.seq, w.along, where, w.seq, tx.budget)
+	if w.bodies {
+		text = fmt.Sprintf(`SELECT seq FROM (
+				SELECT seq, sum(size) OVER (ORDER BY seq DESC) AS total, row_number() OVER (ORDER BY seq DESC) AS n
+				FROM (SELECT %s AS seq, e.size AS size FROM %s%s%s ORDER BY %s DESC LIMIT %d)
+			) WHERE total > %d OR n > %d ORDER BY seq DESC LIMIT 1`,
+			w.seq, w.along, w.join, where, w.seq, min(tx.budget, bodyBudget)+1, bytesBudget, min(tx.budget, bodyBudget))
+	}
 	var last int64
 	err := tx.row(text, args, &last)
 	if errors.Is(err, webhook.ErrNotFound) {

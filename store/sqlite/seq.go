@@ -105,3 +105,6 @@ const (
 func seqAt(ms int64) int64 {
 	return min(max(ms, 0), maxMillis) << counterBits
 }
+
+// timeOfSeq is the time of receipt of the event with a seq.
+func timeOfSeq(seq int64) time.Time { return timeAt(seq >> counterBits) }

@@ -221,6 +221,21 @@ var listCases = []testCase{
 			}
 		}
 	}},
+	{"text in the body is found byte for byte", func(b *bench) {
+		for i, body := range []string{"order 1234", "ORDER 1234", "order 12345 %", "", "a\x00b\xff"} {
+			b.accept(b.arrival(fmt.Sprint(i), body), webhook.ResultAccepted)
+			b.pass(time.Second)
+		}
+		for text, want := range map[string][]string{
+			"order 1234": {"2", "0"}, "1234": {"2", "1", "0"}, "%": {"2"}, "\x00b\xff": {"4"}, "*": nil, "_": nil, "order 99": nil,
+		} {
+			for _, limit := range []int{1, 50} {
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Contains: text, Limit: limit}), want...)
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Contains: text, Source: "github", State: webhook.Pending, Limit: limit}), want...)
+				b.wantKeys(b.eventKeys(webhook.EventQuery{Contains: text, Type: "pu*", Limit: limit}), want...)
+			}
+		}
+	}},
 	{"items have their deliveries and no histories", func(b *bench) {
 		b.population()
 		page, err := b.Events(b.Context(), webhook.EventQuery{Limit: 2})
