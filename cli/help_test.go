@@ -3,16 +3,12 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"weir/config"
 )
-
-// formatted is fmt.Sprintf with a verb that is not a constant.
-func formatted(verb string, value any) string { return fmt.Sprintf(verb, value) }
 
 // written returns what a function writes.
 func written(t *testing.T, write func(io.Writer) error) string {
