@@ -140,6 +140,15 @@ func remarks(d client.Delivery, a client.Attempt) string {
 	if !a.Spent {
 		line += ", not counted"
 	}
+	if a.Presumed {
+		line += ", presumed from the status alone"
+	}
+	if a.Renewed {
+		line += ", signed anew"
+	}
+	if a.WitnessFor != nil {
+		line += ", witness for " + a.WitnessFor.String()
+	}
 	return line
 }
 

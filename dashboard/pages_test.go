@@ -342,3 +342,17 @@ func TestPagesOfZeroAndOddValues(t *testing.T) {
 	}
 	wants(t, b.page("/events/"+numbered(2).String()), "Retention has removed it.", "400 earlier attempts not shown", `\u202e`, `\x00`, numbered(3).String(), "no longer configured")
 }
+
+// TestTheTimelineTellsWhatAnAttemptRestsOn: the weight of its reading, a signature
+// that was made anew, and whose refusal it was to judge.
+func TestTheTimelineTellsWhatAnAttemptRestsOn(t *testing.T) {
+	r := example()
+	attempt := &r.details[0].Deliveries[0].Attempts[0]
+	page := "/events/" + r.details[0].Event.ID.String()
+	if html := serve(t, r).login(t).page(page); strings.Contains(html, "presumed") || strings.Contains(html, "signed anew") || strings.Contains(html, "witness for") {
+		t.Error("said of an attempt that is none of it")
+	}
+	attempt.Presumed, attempt.Renewed, attempt.WitnessFor = true, true, webhook.ID{15: 7}
+	wants(t, serve(t, r).login(t).page(page), "presumed from the status alone", "signed anew",
+		`witness for <a href="/events/00000000-0000-0000-0000-000000000007">`)
+}

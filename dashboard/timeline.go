@@ -44,8 +44,13 @@ type attemptView struct {
 	Status    int
 	Spent     bool
 	Probe     bool
-	Rule      string
-	Said      saidView
+	// Presumed says that only the status suggested the outcome, Renewed that the
+	// signature was made anew; WitnessFor names the event that it was to judge.
+	Presumed   bool
+	Renewed    bool
+	WitnessFor string
+	Rule       string
+	Said       saidView
 	// Then says what was decided and why.
 	Then string
 	Next moment
@@ -62,7 +67,7 @@ func (d *Dashboard) delivery(v visit, of webhook.Delivery) deliveryView {
 	view.MaxAttempts = status.Policy.MaxAttempts
 	switch of.State {
 	case webhook.Delivered:
-		view.Words = "the downstream accepted it"
+		view.Words = "the destination took it"
 	case webhook.Dead:
 		view.Words, view.MayRedeliver, view.Force = deadWords(of.Reason), known, of.Reason == webhook.DeadTooLarge
 	default:
@@ -108,13 +113,18 @@ func (d *Dashboard) story(v visit, of webhook.History) deliveryView {
 		view.Earlier, attempts = over, attempts[over:]
 	}
 	for _, a := range attempts {
-		view.Attempts = append(view.Attempts, attemptView{
+		shown := attemptView{
 			Number: a.Number, At: v.at(a.At), Duration: a.Duration, SentTo: a.SentTo,
 			Elsewhere: a.SentTo != "" && a.SentTo != of.Delivery.Destination,
 			Outcome:   outcomeWords(a.Outcome), Tone: outcomeTone(a.Outcome), Status: a.Status,
 			Spent: a.Spent, Probe: a.Probe, Rule: a.Rule, Said: said(a.Evidence),
+			Presumed: a.Presumed, Renewed: a.Renewed,
 			Then: then(a), Next: v.at(a.NextAttemptAt),
-		})
+		}
+		if !a.WitnessFor.IsZero() {
+			shown.WitnessFor = a.WitnessFor.String()
+		}
+		view.Attempts = append(view.Attempts, shown)
 	}
 	return view
 }

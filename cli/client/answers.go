@@ -62,6 +62,9 @@ type Attempt struct {
 	Status        int              `json:"status"`
 	Spent         bool             `json:"spent"`
 	Probe         bool             `json:"probe"`
+	Presumed      bool             `json:"presumed"`
+	Renewed       bool             `json:"renewed"`
+	WitnessFor    *webhook.ID      `json:"witness_for"`
 	WaitMS        *int64           `json:"wait_ms"`
 	WaitFrom      string           `json:"wait_from"`
 	Rule          string           `json:"rule"`
