@@ -160,7 +160,7 @@ func (r result) print(out io.Writer, asJSON bool) error {
 delivered: different webhooks that the destination took. The naive loop throttles
 nobody, recognises no repeats, and delivered %d webhooks a second time.
 lost: answered with 2xx and never delivered. A webhook that weir throttles is
-not Lost: its sender is told so, and when to come back.
+not lost: its sender is told so, and when to come back.
 `, r.Again)
 	return err
 }
